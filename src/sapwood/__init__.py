@@ -1,0 +1,1 @@
+"""Sapwood: a publish/subscribe network that manages itself."""
