@@ -42,7 +42,7 @@ lint: $(DEV) ## only the static part of check
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-timing
+	$(BIN)/lint-imports --no-logo
 
 test: lint ## everything CI runs: lint and all tests but the long ones
 	$(PYTEST) -m "not long" --hypothesis-profile=ci

@@ -1,0 +1,114 @@
+"""Checks of what a layer may touch, beyond which layer it may import.
+
+Import-linter (contract in pyproject.toml) sees to it that imports point down. Two rules are
+finer than that and are checked here on the syntax tree: the pure layers reach neither clock,
+network, log nor undeclared randomness (architecture, rule "one door"), and a heavy library is
+imported only by the layer that is about it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+PURE_LAYERS = ("analysis", "filters", "matching", "protocol", "routing", "wire")
+"""Layers a simulation replays: the same events must give the same effects, everywhere."""
+
+IMPURE_MODULES = frozenset(
+    {
+        "_thread", "asyncio", "concurrent", "logging", "multiprocessing", "os", "secrets",
+        "select", "selectors", "signal", "socket", "socketserver", "ssl", "subprocess",
+        "tempfile", "threading", "time", "uuid",
+    }
+)  # fmt: skip
+
+PURE_RANDOM = frozenset({"Random"})
+PURE_NUMPY_RANDOM = frozenset({"Generator"})
+CLOCK_CALLS = frozenset(
+    {
+        "date.today", "datetime.now", "datetime.today", "datetime.utcnow",
+        "datetime.date.today", "datetime.datetime.now", "datetime.datetime.today",
+        "datetime.datetime.utcnow",
+    }
+)  # fmt: skip
+
+ONLY_IN = {
+    "pandas": ("pipeline",),
+    "pyspark": ("pipeline",),
+    "rich": ("cli",),
+    "starlette": ("runtime",),
+    "typer": ("cli",),
+    "uvicorn": ("runtime",),
+}
+"""Libraries that only the layers named may import."""
+
+
+def layer_of(path: Path, source: Path) -> str:
+    """The layer (package or module right below `source`) a file belongs to."""
+    return path.relative_to(source).parts[0].removesuffix(".py")
+
+
+def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and dotted name of everything a module imports, `from a import b` as `a.b`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def impurities(path: Path) -> list[str]:
+    """Where a module of a pure layer could reach the outside world."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    problems = [
+        f"{path}:{line}: a pure layer imports {name}"
+        for line, name in imported(tree)
+        if name.split(".")[0] in IMPURE_MODULES or not _is_pure_random(name)
+    ]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and not _is_pure_random(ast.unparse(node)):
+            problems.append(f"{path}:{node.lineno}: {ast.unparse(node)} was not injected")
+        elif isinstance(node, ast.Call):
+            name = ast.unparse(node.func)
+            if name in CLOCK_CALLS:
+                problems.append(f"{path}:{node.lineno}: {name}() reads a clock")
+            elif name in {"random.Random", "Random"} and not (node.args or node.keywords):
+                problems.append(f"{path}:{node.lineno}: {name}() draws its own seed")
+    return problems
+
+
+def _is_pure_random(name: str) -> bool:
+    """False for a use of module `random` or `numpy.random` other than its types."""
+    module, _, member = name.rpartition(".")
+    if module == "random":
+        return member in PURE_RANDOM
+    if module in {"np.random", "numpy.random"}:
+        return member in PURE_NUMPY_RANDOM
+    return True
+
+
+def misplaced_libraries(path: Path, layer: str) -> list[str]:
+    """Imports of a library by a layer that is not about it."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [
+        f"{path}:{line}: only {' and '.join(ONLY_IN[top])} may import {top}"
+        for line, name in imported(tree)
+        if (top := name.split(".")[0]) in ONLY_IN and layer not in ONLY_IN[top]
+    ]
+
+
+def facade_imports(path: Path, source: Path) -> list[str]:
+    """Imports of the public face `sapwood` by a layer below it.
+
+    `from sapwood import Filter` runs the package's lazy lookups and hides which layer is
+    meant; inside, one names the module.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    below = {child.name.removesuffix(".py") for child in source.iterdir()}
+    return [
+        f"{path}:{line}: import from the module that defines it, not from the package's face"
+        for line, name in imported(tree)
+        if name.split(".")[0] == source.name
+        and (name == source.name or name.split(".")[1] not in below)
+    ]
