@@ -1,0 +1,89 @@
+"""The command `sapwood`, put together from the modules beside this one.
+
+To add a command, write `sapwood/cli/<name>.py` with a typer function (or a `typer.Typer`
+for a group) and add a line to `COMMANDS`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import cast
+
+import typer
+
+from sapwood.cli.output import ExitStatus, notice
+from sapwood.errors import SapwoodError
+
+COMMANDS: dict[str, str] = {
+    "bench": "sapwood.cli.bench:bench",
+    "filter": "sapwood.cli.filter:app",
+    "version": "sapwood.cli.version:version",
+}
+"""Name of each command, and where it is: `module:attribute`."""
+
+# All that typer refuses on a command line is a usage error; of those, typer exports only
+# BadParameter, whose base is the one they share.
+_USAGE_ERRORS = cast("tuple[type[Exception], ...]", typer.BadParameter.__bases__)
+
+
+def build_app() -> typer.Typer:
+    """The whole command, every module of `COMMANDS` registered."""
+    app = typer.Typer(
+        name="sapwood",
+        help="Sapwood: a publish/subscribe network that manages itself.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    app.callback()(_root)
+    for name, address in COMMANDS.items():
+        module_name, _, attribute = address.partition(":")
+        target = getattr(importlib.import_module(module_name), attribute)
+        if isinstance(target, typer.Typer):
+            app.add_typer(target, name=name)
+        else:
+            app.command(name)(target)
+    return app
+
+
+def _root() -> None:
+    """A publish/subscribe network that manages itself."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; return its exit status.
+
+    An error of Sapwood or of the command line is a message on stderr and status 2. Anything
+    else is a bug and keeps its traceback.
+    """
+    try:
+        status = build_app()(list(arguments), prog_name="sapwood", standalone_mode=False)
+    except SapwoodError as error:
+        notice(f"error: {error}")
+        return ExitStatus.WRONG_USE
+    except _USAGE_ERRORS as error:
+        notice(_usage_message(error))
+        return ExitStatus.WRONG_USE
+    except (typer.Abort, KeyboardInterrupt):
+        return ExitStatus.INTERRUPTED
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. Python must not fail again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitStatus.DONE
+    return status if isinstance(status, int) else ExitStatus.DONE
+
+
+def _usage_message(error: Exception) -> str:
+    message = error.format_message() if hasattr(error, "format_message") else str(error)
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "sapwood"
+    return f"error: {message.rstrip('.')}; see '{command} --help'"
+
+
+def main() -> None:
+    """Entry point of the command `sapwood`."""
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,102 @@
+"""The command as a whole: help, wrong use, errors without tracebacks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import typer
+
+from sapwood.cli import main
+from sapwood.cli.output import ExitStatus
+from sapwood.errors import SapwoodError
+
+
+def app_that_raises(error: BaseException) -> typer.Typer:
+    app = typer.Typer(pretty_exceptions_enable=False)
+
+    @app.command()
+    def fail() -> None:
+        raise error
+
+    return app
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["--help"]) == ExitStatus.DONE
+    out = capsys.readouterr().out
+    for name in main.COMMANDS:
+        assert f"  {name} " in out
+
+
+@pytest.mark.parametrize("name", main.COMMANDS)
+def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run([name, "--help"]) == ExitStatus.DONE
+    assert capsys.readouterr().out.startswith(f"Usage: sapwood {name}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["vresion"], "error: No such command 'vresion'"),
+        (["version", "--jsno"], "error: No such option"),
+        (["filter", "check"], "error: Missing argument 'TEXT'; see 'sapwood filter check --help'"),
+        (["version", "extra"], "error: Got unexpected extra argument"),
+    ],
+)
+def test_wrong_use_is_one_line_with_the_remedy(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(arguments) == ExitStatus.WRONG_USE
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(message)
+    assert err.count("\n") == 1
+    assert "--help'" in err
+
+
+def test_nothing_at_all_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run([]) == ExitStatus.WRONG_USE
+    assert "Usage: sapwood" in "".join(capsys.readouterr())
+
+
+def test_an_error_of_sapwood_is_a_message(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(main, "build_app", lambda: app_that_raises(SapwoodError("no such key")))
+    assert main.run([]) == ExitStatus.WRONG_USE
+    assert capsys.readouterr() == ("", "error: no such key\n")
+
+
+def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(main, "build_app", lambda: app_that_raises(ZeroDivisionError()))
+    with pytest.raises(ZeroDivisionError):
+        main.run([])
+
+
+def test_an_interrupt_is_quiet(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(main, "build_app", lambda: app_that_raises(KeyboardInterrupt()))
+    assert main.run([]) == ExitStatus.INTERRUPTED
+    assert capsys.readouterr().out == ""
+
+
+def test_python_dash_m_is_the_same_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "sapwood", "version"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stdout.startswith("sapwood ")
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    command = f"{sys.executable} -m sapwood --help | head -n 0; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("0\n", "")

@@ -1,0 +1,26 @@
+"""`sapwood version` tells people and machines the same."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import platform
+
+import pytest
+
+from sapwood.cli.main import run
+
+
+def test_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["version"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith(f"sapwood {importlib.metadata.version('sapwood')} (")
+    assert out.count("\n") == 1
+    assert err == ""
+
+
+def test_version_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["version", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert set(facts) == {"sapwood", "python", "implementation", "platform"}
+    assert facts["python"] == platform.python_version()
