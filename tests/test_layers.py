@@ -95,10 +95,12 @@ def sample(folder: Path, text: str) -> Path:
         "from asyncio import sleep",
         "from random import random",
         "import random\nrandom.choice([1])",
+        "import random as dice\ndice.choice([1])",
         "import random\nsource = random.Random()",
         "import numpy as np\nnp.random.default_rng()",
         "from numpy.random import default_rng",
         "from datetime import datetime\ndatetime.now()",
+        "import datetime\ndatetime.datetime.now()",
     ],
 )
 def test_an_impurity_is_found(tmp_path: Path, text: str) -> None:
@@ -111,6 +113,7 @@ def test_an_impurity_is_found(tmp_path: Path, text: str) -> None:
         "import random\ndef draw(source: random.Random) -> float:\n    return source.random()",
         "from random import Random\nsource = Random(7)",
         "import numpy as np\ndef draw(source: np.random.Generator) -> float: ...",
+        "def draw(random: Random) -> float:\n    return random.uniform(0, 1)",
         "from datetime import timedelta",
         "def f(now: float, time: float) -> float:\n    return now + time",
     ],

@@ -27,11 +27,12 @@ PURE_RANDOM = frozenset({"Random"})
 PURE_NUMPY_RANDOM = frozenset({"Generator"})
 CLOCK_CALLS = frozenset(
     {
-        "date.today", "datetime.now", "datetime.today", "datetime.utcnow",
+        "(date).today", "(datetime).now", "(datetime).today", "(datetime).utcnow",
         "datetime.date.today", "datetime.datetime.now", "datetime.datetime.today",
         "datetime.datetime.utcnow",
     }
 )  # fmt: skip
+"""As `_resolved` writes them: in parentheses where the class itself was imported."""
 
 ONLY_IN = {
     "pandas": ("pipeline",),
@@ -66,11 +67,12 @@ def impurities(path: Path) -> list[str]:
         for line, name in imported(tree)
         if name.split(".")[0] in IMPURE_MODULES or not _is_pure_random(name)
     ]
+    modules = module_names(tree)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and not _is_pure_random(ast.unparse(node)):
+        if isinstance(node, ast.Attribute) and not _is_pure_random(_resolved(node, modules)):
             problems.append(f"{path}:{node.lineno}: {ast.unparse(node)} was not injected")
         elif isinstance(node, ast.Call):
-            name = ast.unparse(node.func)
+            name = _resolved(node.func, modules)
             if name in CLOCK_CALLS:
                 problems.append(f"{path}:{node.lineno}: {name}() reads a clock")
             elif name in {"random.Random", "Random"} and not (node.args or node.keywords):
@@ -78,12 +80,33 @@ def impurities(path: Path) -> list[str]:
     return problems
 
 
+def module_names(tree: ast.Module) -> dict[str, str]:
+    """The modules a file binds to a name by `import`, by that name."""
+    bound = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                top = alias.name.partition(".")[0]
+                bound[alias.asname or top] = alias.name if alias.asname else top
+    return bound
+
+
+def _resolved(node: ast.expr, modules: dict[str, str]) -> str:
+    """The dotted name of an expression, its first part replaced by the module it stands for.
+
+    A name that is no module (a parameter called `random`) is put in parentheses, so that it
+    cannot be taken for one.
+    """
+    first, dot, rest = ast.unparse(node).partition(".")
+    return f"{modules.get(first, f'({first})' if dot else first)}{dot}{rest}"
+
+
 def _is_pure_random(name: str) -> bool:
     """False for a use of module `random` or `numpy.random` other than its types."""
     module, _, member = name.rpartition(".")
     if module == "random":
         return member in PURE_RANDOM
-    if module in {"np.random", "numpy.random"}:
+    if module == "numpy.random":
         return member in PURE_NUMPY_RANDOM
     return True
 
