@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from typing import Any
 
 import typer
 
 
-def parse_attributes(words: Iterable[str]) -> dict[str, object]:
+def parse_attributes(words: Iterable[str]) -> dict[str, Any]:
     """Read `NAME=TEXT` and `NAME:=JSON` words into a mapping.
 
     Only the shape of a word is judged here; whether name and value may stand in a
@@ -18,7 +19,7 @@ def parse_attributes(words: Iterable[str]) -> dict[str, object]:
         >>> parse_attributes(["symbol=IBM", "price:=120.5", "note=a:=b"])
         {'symbol': 'IBM', 'price': 120.5, 'note': 'a:=b'}
     """
-    attributes: dict[str, object] = {}
+    attributes: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals:
@@ -31,7 +32,7 @@ def parse_attributes(words: Iterable[str]) -> dict[str, object]:
     return attributes
 
 
-def _parse_json(name: str, text: str) -> object:
+def _parse_json(name: str, text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:

@@ -7,6 +7,7 @@ for a group) and add a line to `COMMANDS`.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import sys
 from collections.abc import Sequence
@@ -24,13 +25,24 @@ COMMANDS: dict[str, str] = {
 }
 """Name of each command, and where it is: `module:attribute`."""
 
+_STDOUT_FILENO = 1
+
 # All that typer refuses on a command line is a usage error; of those, typer exports only
 # BadParameter, whose base is the one they share.
 _USAGE_ERRORS = cast("tuple[type[Exception], ...]", typer.BadParameter.__bases__)
 
 
+def available_commands() -> list[str]:
+    """The commands whose module is there; a partial installation has the rest."""
+    return [
+        name
+        for name, address in COMMANDS.items()
+        if importlib.util.find_spec(address.partition(":")[0]) is not None
+    ]
+
+
 def build_app() -> typer.Typer:
-    """The whole command, every module of `COMMANDS` registered."""
+    """The whole command, every available one of `COMMANDS` registered."""
     app = typer.Typer(
         name="sapwood",
         help="Sapwood: a publish/subscribe network that manages itself.",
@@ -40,8 +52,8 @@ def build_app() -> typer.Typer:
         rich_markup_mode=None,
     )
     app.callback()(_root)
-    for name, address in COMMANDS.items():
-        module_name, _, attribute = address.partition(":")
+    for name in available_commands():
+        module_name, _, attribute = COMMANDS[name].partition(":")
         target = getattr(importlib.import_module(module_name), attribute)
         if isinstance(target, typer.Typer):
             app.add_typer(target, name=name)
@@ -62,6 +74,7 @@ def run(arguments: Sequence[str]) -> int:
     """
     try:
         status = build_app()(list(arguments), prog_name="sapwood", standalone_mode=False)
+        sys.stdout.flush()
     except SapwoodError as error:
         notice(f"error: {error}")
         return ExitStatus.WRONG_USE
@@ -70,15 +83,23 @@ def run(arguments: Sequence[str]) -> int:
         return ExitStatus.WRONG_USE
     except (typer.Abort, KeyboardInterrupt):
         return ExitStatus.INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as leaving:
+        if not isinstance(leaving, BrokenPipeError) and not _reader_left(leaving):
+            raise
         # The reader (head, less) has seen enough. Python must not fail again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT_FILENO)
         return ExitStatus.DONE
     return status if isinstance(status, int) else ExitStatus.DONE
 
 
+def _reader_left(leaving: SystemExit) -> bool:
+    """Whether typer has met a broken pipe and wants to leave with status 1, our "no"."""
+    return isinstance(leaving.__context__, BrokenPipeError)
+
+
 def _usage_message(error: Exception) -> str:
     message = error.format_message() if hasattr(error, "format_message") else str(error)
+    message = message.removeprefix("Invalid value: ")
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "sapwood"
     return f"error: {message.rstrip('.')}; see '{command} --help'"
