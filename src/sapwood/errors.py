@@ -1,0 +1,234 @@
+"""Every error that Sapwood raises on purpose.
+
+All of them derive from `SapwoodError`, so one ``except`` catches them all::
+
+    SapwoodError
+    ├── FilterError                  a filter is refused (also a ValueError)
+    │   ├── FilterSyntaxError        the text does not follow the grammar
+    │   │   ├── UnterminatedTextError    a quote is opened and never closed
+    │   │   ├── NumberLiteralError       a number beyond 64 bits or beyond the floats
+    │   │   ├── TextLiteralError         a text too long or with half characters
+    │   │   └── NameLiteralError         a name that no attribute can have
+    │   ├── FilterTooLongError       the text is longer than the limit
+    │   ├── FilterTooDeepError       parentheses and nots nest deeper than the limit
+    │   ├── FilterTooLargeError      the normal form has more boxes than the limit
+    │   ├── MixedTypesError          between 1 and 'z'
+    │   ├── PatternError             a like pattern with a wrong escape
+    │   └── FilterTypeError          not a filter or not a text at all (also a TypeError)
+    ├── InvalidNotificationError     a notification is refused (also a ValueError)
+    │   ├── AttributeNameError       empty, too long, or with control characters
+    │   ├── UnsupportedTypeError     None, bytes, lists, NumPy scalars ... (also a TypeError)
+    │   ├── NotFiniteError           NaN and the infinities
+    │   ├── IntegerOutOfRangeError   an integer beyond 64 bits
+    │   ├── TextTooLongError         a text longer than the limit
+    │   ├── MalformedTextError       a text with lone surrogates
+    │   └── TooManyAttributesError   more attributes than the limit
+    ├── InvalidIdError               a session or notification id that does not parse
+    ├── MatchIndexError              a match index is used wrongly
+    │   ├── DuplicateKeyError        a key is added twice (also a KeyError)
+    │   └── UnknownKeyError          a key that is not there (also a KeyError)
+    └── BloomFilterError             a Bloom filter is used wrongly (also a ValueError)
+        ├── BloomParameterError      impossible size, hash count, seed or rate
+        ├── BloomMismatchError       two filters of different shape are combined
+        └── BloomFormatError         bytes that are no Bloom filter
+
+Messages name the offending part and say what would be right. Every error survives pickling,
+because studies run on other processes and must report the same thing.
+"""
+
+from __future__ import annotations
+
+_EXCERPT_CHARS_MAX = 72
+
+
+class SapwoodError(Exception):
+    """Root of all errors raised by Sapwood."""
+
+
+class FilterError(SapwoodError, ValueError):
+    """A filter is refused.
+
+    `problem` says why. Where the filter came as text, `text`, `position` (from 0), `line` and
+    `column` (from 1) and `length` locate the offending part, `expected` lists in words what could
+    have stood there, and ``str()`` shows an excerpt with carets; otherwise they are None or empty.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        text: str | None = None,
+        position: int | None = None,
+        length: int = 1,
+        expected: tuple[str, ...] = (),
+    ) -> None:
+        # All arguments go to the base class: that is what makes the error picklable.
+        super().__init__(problem, text, position, length, expected)
+        self.problem = problem
+        self.text = text
+        self.position = position
+        self.length = length
+        self.expected = expected
+
+    @property
+    def line(self) -> int | None:
+        """The line of the offending part, counted from 1."""
+        if self.text is None or self.position is None:
+            return None
+        return self.text.count("\n", 0, self.position) + 1
+
+    @property
+    def column(self) -> int | None:
+        """The column of the offending part within its line, counted from 1 in characters."""
+        if self.text is None or self.position is None:
+            return None
+        return self.position - self._line_start + 1
+
+    @property
+    def summary(self) -> str:
+        """One line: where and what."""
+        if self.line is None:
+            return f"filter: {self.problem}"
+        line = f"line {self.line}, " if self.text and "\n" in self.text else ""
+        return f"filter: {line}column {self.column}: {self.problem}"
+
+    @property
+    def excerpt(self) -> str:
+        """The offending line with carets below the offending part, or the empty text."""
+        if self.text is None or self.position is None:
+            return ""
+        line = self.text[self._line_start :].split("\n", 1)[0]
+        offset = self.position - self._line_start
+        first = max(0, offset - _EXCERPT_CHARS_MAX // 2)
+        shown = line[first : first + _EXCERPT_CHARS_MAX]
+        # One column per character, whatever the character: tabs would move the carets away.
+        shown = "".join(character if character.isprintable() else " " for character in shown)
+        before = "..." if first else ""
+        after = "..." if first + _EXCERPT_CHARS_MAX < len(line) else ""
+        room = max(1, len(shown) - (offset - first))
+        indent = " " * (2 + len(before) + offset - first)
+        return f"  {before}{shown}{after}\n{indent}{'^' * max(1, min(self.length, room))}"
+
+    def located(self, text: str, position: int, length: int) -> FilterError:
+        """The same error, placed in the filter text it was found in."""
+        return type(self)(self.problem, text, position, length, self.expected)
+
+    @property
+    def _line_start(self) -> int:
+        assert self.text is not None and self.position is not None
+        return self.text.rfind("\n", 0, self.position) + 1
+
+    def __str__(self) -> str:
+        excerpt = self.excerpt
+        return f"{self.summary}\n{excerpt}" if excerpt else self.summary
+
+
+class FilterSyntaxError(FilterError):
+    """The text of a filter does not follow the grammar."""
+
+
+class UnterminatedTextError(FilterSyntaxError):
+    """A quote is opened and never closed."""
+
+
+class NumberLiteralError(FilterSyntaxError):
+    """A number in a filter is beyond 64 bits or beyond the largest float."""
+
+
+class TextLiteralError(FilterSyntaxError):
+    """A text in a filter is too long or holds half characters (lone surrogates)."""
+
+
+class NameLiteralError(FilterSyntaxError):
+    """A name in a filter that no attribute can have."""
+
+
+class FilterTooLongError(FilterError):
+    """The text of a filter is longer than the limit."""
+
+
+class FilterTooDeepError(FilterError):
+    """Parentheses and nots nest deeper than the limit."""
+
+
+class FilterTooLargeError(FilterError):
+    """The normal form of a filter has more boxes than the limit."""
+
+
+class MixedTypesError(FilterError):
+    """The two bounds of ``between`` are of different types."""
+
+
+class PatternError(FilterError):
+    """A ``like`` pattern with an impossible escape."""
+
+
+class FilterTypeError(FilterError, TypeError):
+    """Something is no filter, no constraint or no text at all."""
+
+
+class InvalidNotificationError(SapwoodError, ValueError):
+    """A notification, or a value that could not stand in one, is refused."""
+
+
+class AttributeNameError(InvalidNotificationError):
+    """A name that no attribute can have."""
+
+
+class UnsupportedTypeError(InvalidNotificationError, TypeError):
+    """A value that is neither bool, int, float nor str."""
+
+
+class NotFiniteError(InvalidNotificationError):
+    """NaN or an infinity."""
+
+
+class IntegerOutOfRangeError(InvalidNotificationError):
+    """An integer that does not fit into 64 bits with sign."""
+
+
+class TextTooLongError(InvalidNotificationError):
+    """A text with more bytes than the limit."""
+
+
+class MalformedTextError(InvalidNotificationError):
+    """A text with lone surrogates, which no encoding can carry."""
+
+
+class TooManyAttributesError(InvalidNotificationError):
+    """A notification with more attributes than the limit."""
+
+
+class InvalidIdError(SapwoodError, ValueError):
+    """A session id or a notification id that is not well formed."""
+
+
+class MatchIndexError(SapwoodError):
+    """A match index is used wrongly."""
+
+
+class DuplicateKeyError(MatchIndexError, KeyError):
+    """A key is added to a match index that has it already."""
+
+    __str__ = Exception.__str__  # KeyError would show the repr of the message
+
+
+class UnknownKeyError(MatchIndexError, KeyError):
+    """A key is removed from a match index that does not have it."""
+
+    __str__ = Exception.__str__
+
+
+class BloomFilterError(SapwoodError, ValueError):
+    """A Bloom filter is used wrongly."""
+
+
+class BloomParameterError(BloomFilterError):
+    """A size, a number of hashes, a seed or a rate that no Bloom filter can have."""
+
+
+class BloomMismatchError(BloomFilterError):
+    """Two Bloom filters of different size, hash count or seed are combined."""
+
+
+class BloomFormatError(BloomFilterError):
+    """Bytes that do not hold a Bloom filter."""

@@ -1,0 +1,141 @@
+"""A conjunction of constraints on different attributes: a box in the space of notifications.
+
+A `Box` is a tuple of ``(name, constraint)``, sorted by name, without attributes that may be
+anything; so the box ``()`` matches everything, and boxes of equal meaning are equal (without text
+patterns). A box that cannot match does not exist: functions answer None instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from sapwood.filters.constraint import ANYTHING, Constraint
+from sapwood.filters.values import Value
+
+Box: TypeAlias = tuple[tuple[str, Constraint], ...]
+
+EVERYTHING: Box = ()
+"""The box without constraints."""
+
+
+def make_box(constraints: Iterable[tuple[str, Constraint]]) -> Box | None:
+    """The box of these constraints, on distinct attributes; None if one of them is empty."""
+    kept = []
+    for name, constraint in constraints:
+        if constraint.is_empty:
+            return None
+        if not constraint.is_anything:
+            kept.append((name, constraint))
+    kept.sort()
+    return tuple(kept)
+
+
+def matches(box: Box, attributes: Mapping[str, Value]) -> bool:
+    """Whether the attributes fulfil every constraint."""
+    get = attributes.get
+    for name, constraint in box:
+        if not constraint.matches(get(name)):
+            return False
+    return True
+
+
+def constraint_on(box: Box, name: str) -> Constraint:
+    """What the box demands of an attribute; anything, if it does not mention it."""
+    for own_name, constraint in box:
+        if own_name == name:
+            return constraint
+    return ANYTHING
+
+
+def without(box: Box, name: str) -> Box:
+    """The box without its demand on one attribute."""
+    return tuple(pair for pair in box if pair[0] != name)
+
+
+def has_patterns(box: Box) -> bool:
+    """Whether text patterns are involved, which limit what can be decided."""
+    return any(constraint.has_patterns for _, constraint in box)
+
+
+def intersection(left: Box, right: Box) -> Box | None:
+    """What is in both boxes; None if that is certainly nothing."""
+    if not left or left == right:
+        return right
+    if not right:
+        return left
+    merged = dict(left)
+    for name, constraint in right:
+        own = merged.get(name)
+        if own is not None:
+            constraint = own.intersection(constraint)
+            if constraint.is_empty:
+                return None
+        merged[name] = constraint
+    return tuple(sorted(merged.items()))
+
+
+def overlaps(left: Box, right: Box) -> bool:
+    """Whether the boxes may have something in common; no is always right."""
+    constraints = dict(left)
+    for name, constraint in right:
+        own = constraints.get(name)
+        if own is not None and not own.overlaps(constraint):
+            return False
+    return True
+
+
+def covers(larger: Box, smaller: Box) -> bool:
+    """Whether `smaller` is inside `larger`; yes is always right, and no too without patterns.
+
+    As boxes are not empty, that is so if and only if it is so attribute by attribute.
+    """
+    if len(larger) > len(smaller):
+        return False
+    constraints = dict(smaller)
+    for name, constraint in larger:
+        other = constraints.get(name)
+        if other is None or not constraint.covers(other):
+            return False
+    return True
+
+
+def difference(box: Box, removed: Box) -> list[Box]:
+    """What remains of a box when another is cut out of it, as a list of boxes.
+
+    Attribute by attribute, the part outside is split off and the rest narrowed to the part
+    inside, so without patterns the pieces are disjoint.
+    """
+    if not overlaps(box, removed):
+        return [box]
+    pieces = []
+    rest = dict(box)
+    for name, constraint in removed:
+        own = rest.get(name, ANYTHING)
+        for outside in own.difference(constraint):
+            pieces.append(tuple(sorted({**rest, name: outside}.items())))
+        rest[name] = own.intersection(constraint)
+    return pieces
+
+
+def covered_by_union(box: Box, boxes: Sequence[Box], work_max: int) -> bool:
+    """Whether a union of boxes contains a box, even if none of them does so alone.
+
+    What each box covers is cut out of the rest until nothing remains. Yes is always right. No is
+    right without text patterns, unless more than `work_max` steps would be needed.
+    """
+    candidates = [other for other in boxes if overlaps(other, box)]
+    if any(covers(other, box) for other in candidates):
+        return True
+    work = 0
+    remaining = [(box, 0)]
+    while remaining:
+        piece, index = remaining.pop()
+        if index == len(candidates):
+            return False
+        work += 1
+        if work > work_max:
+            return False
+        for rest in difference(piece, candidates[index]):
+            remaining.append((rest, index + 1))
+    return True

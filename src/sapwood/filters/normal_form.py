@@ -1,0 +1,192 @@
+"""The canonical form of a union of boxes: one form for one meaning.
+
+A filter is a union of boxes, and the same set of notifications can be written as many unions:
+``a > 1 or b = 2`` is also ``a > 1 or (b = 2 and not a > 1) or ...``. Routing wants to see at once
+that two filters are the same, and to give them the same id.
+
+The way there is the Blake canonical form of boolean functions, carried over from attributes with
+two values to attributes with sets of values. Call a box *prime* if it lies inside the union and
+no larger box does. The primes depend on the union's meaning alone. They are found by consensus:
+the consensus of two boxes on attribute x has the union of their constraints on x and the
+intersection on all others; it lies in the union of the two. Add consensus boxes and drop boxes
+inside others until nothing changes, and the primes are what is left.
+
+*Why none is missing.* Cut every attribute at all places where some box has a boundary; boxes are
+then made of whole cells. Suppose some box made of cells lies in the union but inside no box of
+the closed list, and take one with as few cells as possible. It is not a single cell, for a cell
+of the union lies in some box entirely. So it can be split along one attribute into two smaller
+boxes; each of these lies inside a box of the list, say P and Q. Their consensus on that attribute
+contains both halves, hence the whole; and as the list is closed, it lies inside a box of the
+list: a contradiction.
+
+From the primes, those that the others cover together are dropped in a fixed order. All this is
+exact without text patterns. With them, a union or a covering may go undetected: the result is
+still right, and still stable (the form of a form is itself), but two texts of equal meaning may
+keep two forms. The same holds where the budgets in `sapwood.filters.limits` are exceeded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sapwood.filters.box import (
+    Box,
+    constraint_on,
+    covered_by_union,
+    covers,
+    has_patterns,
+    intersection,
+    without,
+)
+from sapwood.filters.constraint import Constraint
+from sapwood.filters.limits import CONSENSUS_WORK_MAX, COVER_WORK_MAX, PRIME_BOXES_MAX
+
+
+def canonical(boxes: Iterable[Box]) -> tuple[Box, ...]:
+    """The canonical list of boxes with the same union."""
+    reduced = reduce(boxes)
+    if len(reduced) < 2:
+        return tuple(reduced)
+    smallest = _smallest_cover(reduced)
+    if smallest is None:
+        return tuple(reduced)
+    if any(map(has_patterns, reduced)) and not _is_stable(smallest):
+        return tuple(reduced)
+    return tuple(smallest)
+
+
+def reduce(boxes: Iterable[Box]) -> list[Box]:
+    """An equal union, sorted, in which no box lies inside another and no two make one.
+
+    Two boxes make one if they differ in a single attribute and the union of these two constraints
+    is a constraint: the perfect merger of two filters (Jaeger 2007, 2.2.3).
+    """
+    current = sorted(set(boxes))
+    while len(current) > 1:
+        merged = absorbed(current)
+        for name in sorted({name for box in merged for name, _ in box}):
+            merged = _merged_along(name, merged)
+        merged.sort()
+        if merged == current:
+            break
+        current = merged
+    return current
+
+
+def absorbed(boxes: Iterable[Box]) -> list[Box]:
+    """The boxes that lie inside no other one."""
+    kept: list[Box] = []
+    for box in boxes:
+        if any(covers(other, box) for other in kept):
+            continue
+        kept = [other for other in kept if not covers(box, other)]
+        kept.append(box)
+    return kept
+
+
+def _merged_along(name: str, boxes: list[Box]) -> list[Box]:
+    """The boxes, with those united that differ in one attribute only, as far as that is exact."""
+    others = [box for box in boxes if constraint_on(box, name).is_anything]
+    groups: dict[Box, list[Constraint]] = {}
+    for box in boxes:
+        constraint = constraint_on(box, name)
+        if not constraint.is_anything:
+            groups.setdefault(without(box, name), []).append(constraint)
+    for rest, constraints in groups.items():
+        for constraint in _united(constraints):
+            pairs = rest if constraint.is_anything else (*rest, (name, constraint))
+            others.append(tuple(sorted(pairs)))
+    return list(dict.fromkeys(others))
+
+
+def _united(constraints: list[Constraint]) -> list[Constraint]:
+    """The constraints, united until no two have an exact union."""
+    result: list[Constraint] = []
+    waiting = list(reversed(constraints))
+    while waiting:
+        constraint = waiting.pop()
+        for index, other in enumerate(result):
+            union = other.union(constraint)
+            if union is not None:
+                del result[index]
+                waiting.append(union)
+                break
+        else:
+            result.append(constraint)
+    return result
+
+
+def _smallest_cover(boxes: list[Box]) -> list[Box] | None:
+    """The primes that are needed, sorted; None if the budget does not suffice to find them."""
+    primes = _primes(boxes)
+    return None if primes is None else sorted(_irredundant(primes))
+
+
+def _is_stable(boxes: list[Box]) -> bool:
+    """Whether the canonical form of these boxes is themselves.
+
+    Without patterns that is a theorem; with patterns it has to be seen.
+    """
+    return reduce(boxes) == boxes and _smallest_cover(boxes) == boxes
+
+
+def _primes(boxes: list[Box]) -> list[Box] | None:
+    """All maximal boxes of the union, or None if there are too many or it takes too long."""
+    closed: list[Box] = []
+    waiting = list(boxes)
+    work = 0
+    while waiting:
+        box = waiting.pop(0)
+        found: list[Box] = []
+        for other in closed:
+            work += 1
+            found.extend(_consensus_boxes(box, other))
+        closed.append(box)
+        for candidate in found:
+            work += 1
+            if any(covers(known, candidate) for known in closed) or any(
+                covers(known, candidate) for known in waiting
+            ):
+                continue
+            closed = [known for known in closed if not covers(candidate, known)]
+            waiting = [known for known in waiting if not covers(candidate, known)]
+            waiting.append(candidate)
+        if len(closed) + len(waiting) > PRIME_BOXES_MAX or work > CONSENSUS_WORK_MAX:
+            return None
+    return closed
+
+
+def _consensus_boxes(left: Box, right: Box) -> list[Box]:
+    """The consensus of two boxes on each attribute, where it is not inside one of the two.
+
+    If one of them does not constrain the attribute, or allows all that the other allows, then the
+    consensus lies inside that one.
+    """
+    result = []
+    right_constraints = dict(right)
+    for name, constraint in left:
+        other = right_constraints.get(name)
+        if other is None or constraint.covers(other) or other.covers(constraint):
+            continue
+        union = constraint.union(other)
+        if union is None:
+            continue
+        rest = intersection(without(left, name), without(right, name))
+        if rest is not None:
+            pairs = rest if union.is_anything else (*rest, (name, union))
+            result.append(tuple(sorted(pairs)))
+    return result
+
+
+def _irredundant(primes: list[Box]) -> list[Box]:
+    """The primes without those that the others cover together.
+
+    Boxes with many constraints go first, so that the text of what remains is short; the order is
+    fixed, so that the result depends on nothing but the set of primes.
+    """
+    remaining = sorted(primes, key=lambda box: (-len(box), box))
+    for box in list(remaining):
+        others = [other for other in remaining if other is not box]
+        if covered_by_union(box, others, COVER_WORK_MAX):
+            remaining = others
+    return remaining

@@ -1,0 +1,62 @@
+"""From text to filter.
+
+Reading a filter means: parse the text to an expression, turn the expression into boxes, bring the
+boxes into canonical form, and write the canonical text. Short texts are remembered, since
+subscriptions come again and again.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from sapwood.errors import FilterTooLargeError, FilterTooLongError
+from sapwood.filters.box import Box
+from sapwood.filters.expression import Expression, boxes_where
+from sapwood.filters.limits import DEFAULT_LIMITS, Limits
+from sapwood.filters.normal_form import canonical
+from sapwood.filters.printer import filter_text
+
+_CACHED_CHARS_MAX = 1024
+_CACHED_TEXTS_MAX = 4096
+
+
+def parse(text: str, limits: Limits = DEFAULT_LIMITS) -> tuple[tuple[Box, ...], str]:
+    """The canonical boxes of a filter text, and their canonical text.
+
+    Whatever is accepted has a canonical text that is accepted as well: brokers pass it on.
+    """
+    if len(text) <= _CACHED_CHARS_MAX:
+        return _parse_cached(text, limits)
+    return _parse(text, limits)
+
+
+def parse_expression(text: str, limits: Limits = DEFAULT_LIMITS) -> Expression:
+    """The expression tree of a filter text, as it was written."""
+    from sapwood.filters.parser import read_expression  # noqa: PLC0415 - lark is slow to import
+
+    size = _bytes(text)
+    if size > limits.filter_text_bytes_max:
+        raise FilterTooLongError(
+            f"the text has {size} bytes; at most {limits.filter_text_bytes_max} are allowed"
+        )
+    return read_expression(text, limits)
+
+
+def _parse(text: str, limits: Limits) -> tuple[tuple[Box, ...], str]:
+    expression = parse_expression(text, limits)
+    boxes = canonical(boxes_where(expression, True, limits.filter_boxes_max))
+    canonical_text = filter_text(boxes)
+    size = _bytes(canonical_text)
+    if size > limits.filter_text_bytes_max:
+        raise FilterTooLargeError(
+            f"written as alternatives of conjunctions, the filter has {size} bytes; at most "
+            f"{limits.filter_text_bytes_max} are allowed; split it into several filters"
+        )
+    return boxes, canonical_text
+
+
+_parse_cached = lru_cache(maxsize=_CACHED_TEXTS_MAX)(_parse)
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
