@@ -41,7 +41,7 @@ check: lint ## lint, types, layers and quick tests: under a minute
 lint: $(DEV) ## only the static part of check
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
+	$(BIN)/mypy src tests tools $(wildcard benchmarks/*.py)
 	$(BIN)/lint-imports --no-logo
 
 test: lint ## everything CI runs: lint and all tests but the long ones

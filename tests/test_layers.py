@@ -5,6 +5,7 @@ That imports point down is import-linter's to check (pyproject.toml, `make lint`
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,8 @@ import pytest
 
 import purity
 
-SOURCE = Path(__file__).resolve().parent.parent / "src" / "sapwood"
+PROJECT_FILE = Path(__file__).resolve().parent.parent / "pyproject.toml"
+SOURCE = PROJECT_FILE.parent / "src" / "sapwood"
 MODULES = sorted(SOURCE.rglob("*.py"))
 IMPURE_ON_PURPOSE: dict[str, str] = {}
 """Modules inside a pure layer that no broker runs, each with the reason."""
@@ -120,6 +122,39 @@ def test_an_impurity_is_found(tmp_path: Path, text: str) -> None:
 )
 def test_what_is_injected_is_pure(tmp_path: Path, text: str) -> None:
     assert purity.impurities(sample(tmp_path, text)) == []
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported", "kept"),
+    [
+        ("matching", "filters", True),
+        ("filters", "matching", False),
+        ("matching", "routing", False),
+        ("filters", "unheard_of", False),
+    ],
+)
+def test_the_contract_of_layers_can_fail(
+    tmp_path: Path, importer: str, imported: str, kept: bool
+) -> None:
+    package = tmp_path / "sapwood"
+    for name in ("", importer, imported):
+        (package / name).mkdir(exist_ok=True)
+        (package / name / "__init__.py").touch()
+    (package / "__main__.py").touch()
+    (package / importer / "__init__.py").write_text(f"import sapwood.{imported}\n")
+    done = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache", "--config", PROJECT_FILE],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert ("1 kept, 0 broken" in done.stdout, "0 kept, 1 broken" in done.stdout) == (
+        kept,
+        not kept,
+    )
 
 
 def test_a_misplaced_library_is_found(tmp_path: Path) -> None:

@@ -56,6 +56,11 @@ def test_no_file_names_one_machine_or_a_registry() -> None:
     assert problems == []
 
 
+def test_files_are_found_where_there_is_git() -> None:
+    if (ROOT / ".git").exists():
+        assert Path(__file__) in tidy.tracked_files(ROOT)
+
+
 def test_no_notes_to_self() -> None:
     assert [problem for path in tidy.tracked_files(ROOT) for problem in tidy.leftovers(path)] == []
 
@@ -127,6 +132,7 @@ def test_an_untested_module_is_found(tmp_path: Path) -> None:
     [
         ("see /wo" + "rk/main", "names a path of one machine"),
         ("'/ro" + "ot/.venv'", "names a path of one machine"),
+        ("cd /ho" + "me/ann", "names a path of one machine"),
         ("--index-url https://py" + "pi.org/simple", "names a registry's host"),
         ("https://files.python" + "hosted.org/packages", "names a registry's host"),
     ],

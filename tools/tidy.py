@@ -18,7 +18,7 @@ MODULE_LINES_MAX = 600
 
 # Split so that this file does not find itself.
 _LEFTOVER = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
-_PRIVATE_PATH = re.compile(r"(?<![\w.:/~-])/(?:work|root|home/\w+|Users/\w+)/")
+_PRIVATE_PATH = re.compile(r"(?<![\w.:/~-])/(?:work|root|home/\w+|Users/\w+)\b")
 _REGISTRY_HOST = re.compile(r"\b(?:(?:test\.)?pypi\.org|pythonhosted\.org|pypi\.python\.org)\b")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
