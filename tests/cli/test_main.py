@@ -56,9 +56,14 @@ def test_wrong_use_is_one_line_with_the_remedy(
     assert "--help'" in err
 
 
-def test_nothing_at_all_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run([]) == ExitStatus.WRONG_USE
-    assert "Usage: sapwood" in "".join(capsys.readouterr())
+@pytest.mark.parametrize("arguments", [[], ["filter"]])
+def test_a_group_alone_shows_its_help(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(arguments) == ExitStatus.WRONG_USE
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("Usage: sapwood ")
 
 
 def test_an_error_of_sapwood_is_a_message(

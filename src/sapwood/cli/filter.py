@@ -46,7 +46,10 @@ def covers(
     smaller: Annotated[str, typer.Argument(metavar="B", help="Another.", show_default=False)],
     as_json: AsJson = False,
 ) -> int:
-    """Whether A matches everything that B matches: exit 0 for yes, 1 for no."""
+    """Tell whether A matches everything that B matches.
+
+    Exit 0 for yes, 1 for no.
+    """
     from sapwood.filters.filter import Filter
 
     answer = Filter(larger).covers(Filter(smaller))
@@ -63,14 +66,14 @@ def explain(
     attributes: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME=TEXT|NAME:=JSON]...",
+            metavar="NAME=TEXT|NAME:=JSON",
             help="A notification: NAME=TEXT is text, NAME:=JSON a number, true, false or text.",
             show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Show what a filter demands, box by box; with attributes, whether they match and why.
+    """Show what a filter demands, and why attributes match or not.
 
     A filter matches when one of its boxes does, a box when all its conditions hold. With
     attributes, exit 0 if they match and 1 if not.

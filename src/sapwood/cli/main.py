@@ -99,6 +99,8 @@ def _reader_left(leaving: SystemExit) -> bool:
 
 def _usage_message(error: Exception) -> str:
     message = error.format_message() if hasattr(error, "format_message") else str(error)
+    if message.startswith("Usage:"):
+        return message  # a group alone asks what it can do
     message = message.removeprefix("Invalid value: ")
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "sapwood"
