@@ -47,8 +47,8 @@ lint: $(DEV) ## only the static part of check
 test: lint ## everything CI runs: lint and all tests but the long ones
 	$(PYTEST) -m "not long" --hypothesis-profile=ci
 
-test-long: $(DEV) ## the tests that take minutes, with fresh random examples
-	$(PYTEST) -m "long or not long" --hypothesis-profile=long --timeout=1800
+test-long: $(DEV) ## all tests, the long ones too, with thousands of fresh random examples
+	$(PYTEST) --hypothesis-profile=long --timeout=1800
 
 bench: $(DEV) ## the full benchmarks
 	$(BIN)/sapwood bench
