@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import purity
+from expecting import expect_none
 
 PROJECT_FILE = Path(__file__).resolve().parent.parent / "pyproject.toml"
 SOURCE = PROJECT_FILE.parent / "src" / "sapwood"
@@ -29,11 +30,11 @@ def test_pure_layers_reach_nothing_outside() -> None:
         and path.relative_to(SOURCE).as_posix() not in IMPURE_ON_PURPOSE
         for problem in purity.impurities(path)
     ]
-    assert problems == []
+    expect_none(problems)
 
 
 def test_impurity_on_purpose_is_still_needed() -> None:
-    assert [name for name in IMPURE_ON_PURPOSE if not purity.impurities(SOURCE / name)] == []
+    expect_none([name for name in IMPURE_ON_PURPOSE if not purity.impurities(SOURCE / name)])
 
 
 def test_libraries_stay_in_their_layer() -> None:
@@ -42,12 +43,12 @@ def test_libraries_stay_in_their_layer() -> None:
         for path in MODULES
         for problem in purity.misplaced_libraries(path, purity.layer_of(path, SOURCE))
     ]
-    assert problems == []
+    expect_none(problems)
 
 
 def test_layers_do_not_import_the_public_face() -> None:
     inside = [path for path in MODULES if purity.layer_of(path, SOURCE) not in {"cli", "testing"}]
-    assert [problem for path in inside for problem in purity.facade_imports(path, SOURCE)] == []
+    expect_none([problem for path in inside for problem in purity.facade_imports(path, SOURCE)])
 
 
 def loaded_by(code: str) -> set[str]:

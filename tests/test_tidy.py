@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import tidy
+from expecting import expect_none
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "sapwood"
@@ -25,20 +26,20 @@ UNTESTED: dict[str, str] = {}
 
 
 def test_functions_can_be_seen_whole() -> None:
-    assert [problem for path in PYTHON_FILES for problem in tidy.long_functions(path)] == []
+    expect_none([problem for path in PYTHON_FILES for problem in tidy.long_functions(path)])
 
 
 def test_modules_have_one_subject() -> None:
-    assert [problem for path in PYTHON_FILES for problem in tidy.long_module(path)] == []
+    expect_none([problem for path in PYTHON_FILES for problem in tidy.long_module(path)])
 
 
 def test_modules_say_what_they_are_about() -> None:
-    assert [problem for path in PYTHON_FILES for problem in tidy.missing_docstring(path)] == []
+    expect_none([problem for path in PYTHON_FILES for problem in tidy.missing_docstring(path)])
 
 
 def test_every_module_has_a_test_file() -> None:
-    assert tidy.untested_modules(SOURCE, TESTS, UNTESTED) == []
-    assert tidy.untested_modules(ROOT / "tools", TESTS / "tools", TOOLS_TESTED_ABOVE) == []
+    expect_none(tidy.untested_modules(SOURCE, TESTS, UNTESTED))
+    expect_none(tidy.untested_modules(ROOT / "tools", TESTS / "tools", TOOLS_TESTED_ABOVE))
 
 
 TOOLS_TESTED_ABOVE = {"tidy.py", "purity.py", "doccheck.py"}
@@ -46,14 +47,14 @@ TOOLS_TESTED_ABOVE = {"tidy.py", "purity.py", "doccheck.py"}
 
 
 def test_no_exemption_outlives_its_reason() -> None:
-    assert tidy.stale_exemptions(SOURCE, TESTS, UNTESTED) == []
+    expect_none(tidy.stale_exemptions(SOURCE, TESTS, UNTESTED))
 
 
 def test_no_file_names_one_machine_or_a_registry() -> None:
     problems = [
         problem for path in tidy.tracked_files(ROOT) for problem in tidy.private_details(path)
     ]
-    assert problems == []
+    expect_none(problems)
 
 
 def test_files_are_found_where_there_is_git() -> None:
@@ -62,11 +63,11 @@ def test_files_are_found_where_there_is_git() -> None:
 
 
 def test_no_notes_to_self() -> None:
-    assert [problem for path in tidy.tracked_files(ROOT) for problem in tidy.leftovers(path)] == []
+    expect_none([problem for path in tidy.tracked_files(ROOT) for problem in tidy.leftovers(path)])
 
 
 def test_no_test_sleeps() -> None:
-    assert [problem for path in TESTS.rglob("*.py") for problem in tidy.sleeping_tests(path)] == []
+    expect_none([problem for path in TESTS.rglob("*.py") for problem in tidy.sleeping_tests(path)])
 
 
 def test_build_backend_is_the_pinned_one() -> None:
@@ -171,3 +172,8 @@ def test_a_sleeping_test_is_found(tmp_path: Path, line: str) -> None:
 def test_yielding_is_not_sleeping(tmp_path: Path) -> None:
     path = write(tmp_path / "test_a.py", "import asyncio\nasyncio.sleep(0)\n")
     assert tidy.sleeping_tests(path) == []
+
+
+def test_every_problem_is_shown() -> None:
+    with pytest.raises(pytest.fail.Exception, match="^first\nsecond$"):
+        expect_none(["first", "second"])
