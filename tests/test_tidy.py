@@ -175,5 +175,5 @@ def test_yielding_is_not_sleeping(tmp_path: Path) -> None:
 
 
 def test_every_problem_is_shown() -> None:
-    with pytest.raises(pytest.fail.Exception, match="^first\nsecond$"):
+    with pytest.raises(pytest.fail.Exception, match=r"^first\nsecond$"):
         expect_none(["first", "second"])
