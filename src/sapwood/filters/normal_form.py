@@ -63,25 +63,28 @@ def reduce(boxes: Iterable[Box]) -> list[Box]:
     """
     current = sorted(set(boxes))
     while len(current) > 1:
-        merged = absorbed(current)
-        for name in sorted({name for box in merged for name, _ in box}):
+        merged = current
+        for name in sorted({name for box in current for name, _ in box}):
             merged = _merged_along(name, merged)
-        merged.sort()
+        merged = sorted(_absorbed(merged))
         if merged == current:
             break
         current = merged
     return current
 
 
-def absorbed(boxes: Iterable[Box]) -> list[Box]:
+def _absorbed(boxes: Iterable[Box]) -> list[Box]:
     """The boxes that lie inside no other one."""
-    kept: list[Box] = []
-    for box in boxes:
-        if any(covers(other, box) for other in kept):
+    kept: list[tuple[int, Box]] = []
+    bits: dict[str, int] = {}
+    for box in sorted(boxes, key=len):
+        # A box covers only boxes that constrain all its attributes: a quick test for most pairs.
+        names = sum(bits.setdefault(name, 1 << len(bits)) for name, _ in box)
+        if any(not own & ~names and covers(other, box) for own, other in kept):
             continue
-        kept = [other for other in kept if not covers(box, other)]
-        kept.append(box)
-    return kept
+        kept = [(own, other) for own, other in kept if own != names or not covers(box, other)]
+        kept.append((names, box))
+    return [box for _, box in kept]
 
 
 def _merged_along(name: str, boxes: list[Box]) -> list[Box]:
@@ -100,7 +103,27 @@ def _merged_along(name: str, boxes: list[Box]) -> list[Box]:
 
 
 def _united(constraints: list[Constraint]) -> list[Constraint]:
-    """The constraints, united until no two have an exact union."""
+    """The constraints, united until no two have an exact union.
+
+    First neighbours are united, then neighbours of these, and so on: that way long lists of
+    values take hardly longer than sorting them.
+    """
+    while len(constraints) > 1:
+        halved: list[Constraint] = []
+        for index in range(0, len(constraints) - 1, 2):
+            left, right = constraints[index : index + 2]
+            union = left.union(right)
+            halved.extend((left, right) if union is None else (union,))
+        if len(constraints) % 2:
+            halved.append(constraints[-1])
+        if len(halved) == len(constraints):
+            return _united_one_by_one(constraints)
+        constraints = halved
+    return constraints
+
+
+def _united_one_by_one(constraints: list[Constraint]) -> list[Constraint]:
+    """The same, trying all pairs; for constraints with patterns, of which there are few."""
     result: list[Constraint] = []
     waiting = list(reversed(constraints))
     while waiting:

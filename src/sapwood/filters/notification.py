@@ -33,7 +33,7 @@ class Notification(Mapping[str, Value]):
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         check_attributes(attributes, limits)
-        if not isinstance(payload, bytes | bytearray | memoryview):
+        if not isinstance(payload, bytes):
             raise UnsupportedTypeError(
                 f"the payload is of type {type(payload).__name__}; it must be bytes"
             )
@@ -42,7 +42,7 @@ class Notification(Mapping[str, Value]):
                 f"the id is of type {type(id).__name__}; it must be a NotificationId or None"
             )
         self._attributes = dict(attributes)
-        self._payload = bytes(payload)
+        self._payload = payload
         self._id = id
 
     @property

@@ -40,18 +40,31 @@ from sapwood.filters.values import (
     normalised_number,
 )
 
-_INTEGER = re.compile(r"[+-]?0*[0-9]{0,19}")
+_INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})")
 
 
 def read_expression(text: str, limits: Limits) -> Expression:
     """The expression tree of a filter text."""
+    parser = _parser(limits)
     try:
-        return cast(Expression, _parser(limits).parse(text))
+        return cast(Expression, parser.parse(text))
     except UnexpectedInput as problem:
-        raise explain(problem, text) from None
+        raise explain(problem, text, _acceptable(parser, text)) from None
     except FilterError as problem:  # from an action, which knows the place but not the text
         assert problem.position is not None
         raise problem.located(text, problem.position, problem.length) from None
+
+
+def _acceptable(parser: Lark, text: str) -> frozenset[str]:
+    """The terminals that could have stood where the parser got stuck: a second run tells."""
+    interactive = parser.parse_interactive(text)
+    try:
+        for _ in interactive.iter_parse():
+            pass
+        interactive.feed_eof()  # type: ignore[no-untyped-call]
+    except UnexpectedInput:
+        return frozenset(interactive.accepts())  # type: ignore[no-untyped-call]
+    raise AssertionError("a text that could not be parsed was parsed")
 
 
 @lru_cache(maxsize=8)
@@ -195,17 +208,19 @@ def _negated_if(negation: Token | None, node: _Node) -> _Node:
 def _number(token: Token) -> Number:
     """The value of a number; refused where it would not be what is written."""
     if any(character in token for character in ".eE"):
-        value = float(token)
-        if isinf(value):
+        approximate = float(token)
+        if isinf(approximate):
             problem = f"{_shown(token)} is beyond the largest number, 1.7976931348623157e+308"
             raise _at(token, NumberLiteralError(problem))
-        return normalised_number(value)
-    if not _INTEGER.fullmatch(token) or not INTEGER_MIN <= int(token) <= INTEGER_MAX:
+        return normalised_number(approximate)
+    integer = _INTEGER.fullmatch(token)  # Python reads no integer of thousands of digits
+    value = int(integer.group(1) + integer.group(2)) if integer else INTEGER_MAX + 1
+    if not INTEGER_MIN <= value <= INTEGER_MAX:
         problem = (
             f"{_shown(token)} is beyond 64 bits; integers go from {INTEGER_MIN} to {INTEGER_MAX}"
         )
         raise _at(token, NumberLiteralError(problem))
-    return int(token)
+    return value
 
 
 def _shown(token: str) -> str:

@@ -174,7 +174,7 @@ def _number_run(name: str, run: _Run[NumberCut]) -> str:
     """A run of intervals of numbers: its ends, then its holes."""
     low, high = run[0][0], run[-1][1]
     conditions = []
-    if high is not None and low[1] == 0 and high[1] == 1:
+    if high is not None and low != number_set.LOWEST and _number_hole(low, high):
         conditions.append(f"{name} between {value_text(low[0])} and {value_text(high[0])}")
     else:
         if low != number_set.LOWEST:

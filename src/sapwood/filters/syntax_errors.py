@@ -63,10 +63,9 @@ _MISTAKES = {
 _FOUND = re.compile(r"[A-Za-z0-9_.]+|[^\sA-Za-z0-9_.()',\"]+|.", re.DOTALL)
 
 
-def explain(problem: UnexpectedInput, text: str) -> FilterSyntaxError:
-    """The error to raise for what the parser stumbled over."""
+def explain(problem: UnexpectedInput, text: str, terminals: frozenset[str]) -> FilterSyntaxError:
+    """The error to raise for what the parser stumbled over, where `terminals` could have come."""
     if isinstance(problem, UnexpectedToken):
-        terminals = frozenset(problem.accepts or problem.expected)
         token = problem.token
         if token.type == "$END":
             return _error(text, len(text.rstrip()), "", terminals)
@@ -78,7 +77,7 @@ def explain(problem: UnexpectedInput, text: str) -> FilterSyntaxError:
         return _unterminated(text, position)
     found = _FOUND.match(text, position)
     assert found is not None
-    return _error(text, position, found.group(), frozenset(problem.allowed or ()))
+    return _error(text, position, found.group(), terminals)
 
 
 def _unterminated(text: str, position: int) -> FilterSyntaxError:
@@ -100,8 +99,6 @@ def _error(text: str, position: int, found: str, terminals: frozenset[str]) -> F
 
 def _in_words(terminals: frozenset[str]) -> tuple[str, ...]:
     words = []
-    if "SYMBOL" in terminals:  # a condition has only begun: it cannot end here
-        terminals -= {"_AND", "_OR", "_RPAR", "$END"}
     for group, name in _NAMES:
         if group <= terminals:
             words.append(name)

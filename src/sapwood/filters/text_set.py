@@ -143,10 +143,7 @@ def text_set(
     Every rule looks at one pattern and one other thing, and keeps its verdict when the set gets
     smaller; that is why patterns may be added one by one, in any order, with the same result.
     """
-    required = sorted(set(required))
-    excluded = sorted(set(excluded))
-    for pattern in required:
-        ranges = cuts.intersection(ranges, prefix_range(pattern.head))
+    ranges, required, excluded = _with_patterns_as_ranges(ranges, required, excluded)
     ranges = _without_hopeless(ranges, required, excluded)
     intervals = [hull for hull in _hulls(ranges) if isinstance(hull, Pattern)]
     if not intervals:
@@ -216,16 +213,12 @@ def prefix_end(prefix: str) -> str | None:
 
 def pattern_set(pattern: Pattern) -> TextSet:
     """The texts that match a pattern: as a range where it is one."""
-    ranges = _pattern_range(pattern)
-    return text_set(ALL_TEXT_CUTS, (pattern,)) if ranges is None else TextSet(ranges)
+    return text_set(ALL_TEXT_CUTS, (pattern,))
 
 
 def pattern_complement(pattern: Pattern) -> TextSet:
     """The texts that do not match a pattern."""
-    ranges = _pattern_range(pattern)
-    if ranges is None:
-        return TextSet(ALL_TEXT_CUTS, (), (pattern,))
-    return TextSet(complement(ranges))
+    return text_set(ALL_TEXT_CUTS, (), (pattern,))
 
 
 def _pattern_range(pattern: Pattern) -> TextCuts | None:
@@ -249,6 +242,27 @@ def _fits(text: str, required: Iterable[Pattern], excluded: Iterable[Pattern]) -
         if pattern.matches(text):
             return False
     return True
+
+
+def _with_patterns_as_ranges(
+    ranges: TextCuts, required: Iterable[Pattern], excluded: Iterable[Pattern]
+) -> tuple[TextCuts, list[Pattern], list[Pattern]]:
+    """What patterns say about ranges goes into the ranges; what they say beyond that remains.
+
+    Some patterns are ranges and vanish; of a required pattern, the literal head narrows them.
+    """
+    remaining: tuple[list[Pattern], list[Pattern]] = [], []
+    for pattern in sorted(set(required)):
+        own = _pattern_range(pattern)
+        ranges = cuts.intersection(ranges, prefix_range(pattern.head) if own is None else own)
+        if own is None:
+            remaining[0].append(pattern)
+    for pattern in sorted(set(excluded)):
+        own = _pattern_range(pattern)
+        ranges = cuts.difference(ranges, () if own is None else own)
+        if own is None:
+            remaining[1].append(pattern)
+    return ranges, *remaining
 
 
 def _hulls(ranges: TextCuts) -> Iterator[str | Pattern]:

@@ -157,7 +157,10 @@ def _remedy(value: object) -> str:
         return " (opaque data belongs into the payload)"
     if isinstance(value, Mapping | list | tuple | set | frozenset):
         return " (values do not nest: use names with dots, or the payload)"
-    for kind in (str, float, int):
-        if isinstance(value, kind) or hasattr(value, f"__{kind.__name__}__"):
-            return f" (convert it with {kind.__name__}())"
-    return ""
+    if isinstance(value, str):
+        return " (convert it with str())"
+    if type(value).__name__.startswith("bool"):  # NumPy's
+        return " (convert it with bool())"
+    if hasattr(value, "__index__"):
+        return " (convert it with int())"
+    return " (convert it with float())" if hasattr(value, "__float__") else ""
