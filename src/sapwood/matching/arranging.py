@@ -1,0 +1,317 @@
+"""Arrange rows into a segment: groups, subgroups, members and chains.
+
+A row's predicates are ordered by how many events are expected to pass them. The first two decide
+its group and subgroup, so that one failing test skips all rows that share it; a range is rounded
+outwards there, since hardly two rows share the exact one. What remains, and the exact form of what
+was rounded, is the row's chain.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.matching.cells import number_cell, text_cell
+from sapwood.matching.compiling import kernel, part
+from sapwood.matching.exact import INTEGER, as_float
+from sapwood.matching.layout import (
+    ACTIVE,
+    ATTRIBUTE_COLUMNS,
+    ATTRIBUTES,
+    EMPTY,
+    GROUP_COLUMNS,
+    GROUPS,
+    HASHED,
+    HIGH_KIND,
+    LAZY,
+    MEMBERS,
+    NUMBER_BLOCK,
+    NUMBER_BOUNDS,
+    NUMBER_CELLS,
+    NUMBER_FIRST,
+    NUMBER_RANGE,
+    NUMBER_RANGE_COLUMNS,
+    NUMBER_RANGES,
+    ON_DEMAND,
+    POINT,
+    PREDICATE_KIND,
+    PREDICATE_REFERENCE,
+    PRESENT,
+    REFERENCES,
+    ROW_COUNT,
+    ROW_FIRST,
+    SLOT_ATTRIBUTE,
+    SLOT_HITS,
+    SLOT_ROWS,
+    SUBGROUP_COLUMNS,
+    SUBGROUPS,
+    TEXT_BLOCK,
+    TEXT_CELLS,
+    TEXT_FIRST,
+    TEXT_RANGE_COLUMNS,
+    TEXT_RANGES,
+    TEXTS,
+)
+from sapwood.matching.raw import byte_at, int_at, long_at, set_int
+from sapwood.matching.searching import hash_of
+
+PRIOR_WEIGHT = 256.0
+"""How many events' worth of evidence the guess before any event counts for."""
+
+ROUNDING = 4
+"""Ends are rounded by less than half of a range's width: to the largest power of two of cells
+whose multiple by this is not above the width."""
+
+SUBGROUP_MIN = 4
+"""Rows that must share group and second predicate to be a subgroup of their own."""
+
+_LAZY_SHARE = 2.0
+"""Lazy predicates come last: a word of theirs costs an evaluation per event."""
+
+_SHARE, _LOW, _HIGH, _ROUNDED_LOW, _ROUNDED_HIGH = range(5)
+"""Columns of a plan: a row's predicates while it is arranged. The expected share of events (in
+millionths of a millionth), its slots, and the slots of its rounded form."""
+
+_SHARE_UNIT = 1e12
+_SCAN = np.uint64(1) << np.uint64(63)
+
+
+def new_plan(size: int) -> NDArray[np.int64]:
+    """Room to plan a row of ``size`` predicates."""
+    return np.zeros((size, 5), np.int64)
+
+
+@part
+def _plan_range(step: Any, block: Any, cells: Any, low: Any, high: Any) -> Any:
+    """Slots of a range from its cells (-1: no end), exact and rounded; its share of the cells."""
+    width = (cells if high < 0 else high) - max(low, 0) + 1
+    coarse = 1
+    while coarse * ROUNDING <= width:
+        coarse *= 2
+    step[_LOW] = step[_ROUNDED_LOW] = block
+    if low >= 0:
+        step[_LOW] = block + 1 + low
+        step[_ROUNDED_LOW] = block + 1 + low - low % coarse
+    step[_HIGH] = step[_ROUNDED_HIGH] = block + cells + 3
+    if high >= 0:
+        step[_HIGH] = block + 2 + high
+        rounded = high + coarse - 1 - high % coarse
+        if rounded <= cells:
+            step[_ROUNDED_HIGH] = block + 2 + rounded
+    return width / (cells + 1.0)
+
+
+@part
+def _number_end_cell(memory: Any, attribute: Any, kind: Any, bits: Any) -> Any:
+    if kind == 0:
+        return -1
+    real = np.float64(bits) if kind == INTEGER else as_float(bits)
+    first, count = long_at(attribute, NUMBER_FIRST), long_at(attribute, NUMBER_CELLS)
+    return number_cell(long_at(memory, NUMBER_BOUNDS), first, count, real)
+
+
+@part
+def _text_end_cell(memory: Any, attribute: Any, offset: Any, length: Any) -> Any:
+    if length < 0:
+        return -1
+    first, count = long_at(attribute, TEXT_FIRST), long_at(attribute, TEXT_CELLS)
+    return text_cell(memory, first, count, long_at(memory, TEXTS) + offset, length)
+
+
+@part
+def _attribute(memory: Any, number: Any) -> Any:
+    return long_at(memory, ATTRIBUTES) + 8 * ATTRIBUTE_COLUMNS * number
+
+
+@part
+def _range_share(memory: Any, kind: Any, reference: Any, events: Any, step: Any) -> Any:
+    """Plan a range predicate; the share of the events expected in it."""
+    if kind == NUMBER_RANGE:
+        ends = long_at(memory, NUMBER_RANGES) + 8 * NUMBER_RANGE_COLUMNS * reference
+        attribute, flags = _attribute(memory, long_at(ends, 0)), long_at(ends, 1)
+        low = _number_end_cell(memory, attribute, flags & 7, long_at(ends, 2))
+        high = _number_end_cell(memory, attribute, (flags >> HIGH_KIND) & 7, long_at(ends, 3))
+        block, cells = long_at(attribute, NUMBER_BLOCK), long_at(attribute, NUMBER_CELLS)
+    else:
+        ends = long_at(memory, TEXT_RANGES) + 8 * TEXT_RANGE_COLUMNS * reference
+        attribute = _attribute(memory, long_at(ends, 0))
+        low = _text_end_cell(memory, attribute, long_at(ends, 1), long_at(ends, 2))
+        high = _text_end_cell(memory, attribute, long_at(ends, 3), long_at(ends, 4))
+        block, cells = long_at(attribute, TEXT_BLOCK), long_at(attribute, TEXT_CELLS)
+    present = (long_at(attribute, PRESENT) + PRIOR_WEIGHT) / (events + PRIOR_WEIGHT)
+    return present * _plan_range(step, block, cells, low, high)
+
+
+@part
+def _point_share(memory: Any, slot: Any, events: Any) -> Any:
+    """The share of the events expected in a point: what was seen, blended with a guess.
+
+    Before any event was seen, values that many subscriptions name are taken to be common.
+    """
+    attribute = _attribute(memory, int_at(long_at(memory, SLOT_ATTRIBUTE), slot))
+    named = int_at(long_at(memory, SLOT_ROWS), slot)
+    guess = named / max(long_at(attribute, REFERENCES), 1)
+    hits = long_at(long_at(memory, SLOT_HITS), slot)
+    return (hits + PRIOR_WEIGHT * guess) / (events + PRIOR_WEIGHT)
+
+
+@part
+def _plan_predicate(memory: Any, predicate: Any, events: Any, step: Any) -> None:
+    kind = byte_at(long_at(memory, PREDICATE_KIND), predicate)
+    reference = np.int64(int_at(long_at(memory, PREDICATE_REFERENCE), predicate))
+    if kind in (POINT, ON_DEMAND):
+        step[_LOW] = step[_ROUNDED_LOW] = EMPTY if kind == POINT else LAZY
+        step[_HIGH] = step[_ROUNDED_HIGH] = reference
+        share = _point_share(memory, reference, events) if kind == POINT else _LAZY_SHARE
+    else:
+        share = _range_share(memory, kind, reference, events, step)
+    step[_SHARE] = np.int64(share * _SHARE_UNIT)
+
+
+@part
+def _plan_row(memory: Any, row: Any, events: Any, plan: Any) -> Any:
+    """Fill the plan with a row's predicates, the most selective first; how many there are."""
+    first, count = long_at(long_at(memory, ROW_FIRST), row), int_at(long_at(memory, ROW_COUNT), row)
+    for at in range(count):
+        _plan_predicate(memory, first + at, events, plan[at])
+        back = at
+        while back > 0 and plan[back, _SHARE] < plan[back - 1, _SHARE]:
+            for column in range(5):
+                plan[back, column], plan[back - 1, column] = (
+                    plan[back - 1, column],
+                    plan[back, column],
+                )
+            back -= 1
+    return count
+
+
+@part
+def _code(low: Any, high: Any) -> Any:
+    """A predicate as one number; points sort before what has to be scanned."""
+    code = np.uint64(low + 1) << np.uint64(32) | np.uint64(high)
+    return code if low == EMPTY and high != ACTIVE else code | _SCAN
+
+
+@part
+def _open_node(node: Any, code: Any, first: Any) -> None:
+    """Begin a group or subgroup: its low and high slot, and its first part."""
+    set_int(node, 0, np.int64((code & ~_SCAN) >> np.uint64(32)) - 1)
+    set_int(node, 1, np.int64(code & np.uint64(0xFFFFFFFF)))
+    set_int(node, 2, first)
+
+
+@kernel
+def group_codes(memory: Any, members: Any, events: Any, plan: Any, codes: Any) -> None:
+    """The codes of group and subgroup of each row."""
+    for at in range(len(members)):
+        count = _plan_row(memory, members[at], events, plan)
+        codes[at, 0] = codes[at, 1] = _code(EMPTY, ACTIVE)
+        for level in range(min(count, 2)):
+            codes[at, level] = _code(plan[level, _ROUNDED_LOW], plan[level, _ROUNDED_HIGH])
+
+
+@kernel
+def loosen(codes: Any, owners: Any) -> None:
+    """Take rows of sorted codes out of subgroups that too few of them share."""
+    first = 0
+    for at in range(1, len(codes) + 1):
+        if (
+            at < len(codes)
+            and codes[at, 0] == codes[first, 0]
+            and codes[at, 1] == codes[first, 1]
+            and owners[at] == owners[first]
+        ):
+            continue
+        if at - first < SUBGROUP_MIN:
+            for loose in range(first, at):
+                codes[loose, 1] = _code(EMPTY, ACTIVE)
+        first = at
+
+
+@part
+def _write_member(memory: Any, row: Any, grouped: Any, events: Any, plan: Any, at: Any) -> Any:
+    """Write a row as a member at a place; the place behind it.
+
+    Its chain has all predicates but the first ``grouped``, and of these the ranges, which were
+    rounded.
+    """
+    members = long_at(memory, MEMBERS)
+    count = _plan_row(memory, row, events, plan)
+    link = at + 1
+    for turn in range(count):
+        predicate = (turn + grouped) % count if count > grouped else turn
+        if turn < count - grouped or plan[predicate, _LOW] > EMPTY:
+            set_int(members, 2 * link, plan[predicate, _LOW])
+            set_int(members, 2 * link + 1, plan[predicate, _HIGH])
+            link += 1
+    set_int(members, 2 * at, row)
+    set_int(members, 2 * at + 1, link - at - 1)
+    return link
+
+
+@kernel
+def write_loose(memory: Any, rows: Any, events: Any, plan: Any, at: Any) -> Any:
+    """Write rows as members that no group sorts; the place behind them."""
+    for row in rows:
+        at = _write_member(memory, row, 0, events, plan, at)
+    return at
+
+
+@kernel
+def write_groups(
+    memory: Any, rows: Any, codes: Any, owners: Any, events: Any, plan: Any, start: Any
+) -> Any:
+    """Write groups, subgroups and members over sorted rows, from the places in ``start`` on.
+
+    Returns where groups, subgroups and members end, and where the groups to be scanned begin.
+    """
+    groups, subgroups = long_at(memory, GROUPS), long_at(memory, SUBGROUPS)
+    group, subgroup, member = start
+    scan = -1
+    for at in range(len(rows)):
+        is_new = at == 0 or codes[at, 0] != codes[at - 1, 0] or owners[at] != owners[at - 1]
+        if is_new:
+            if scan < 0 and codes[at, 0] & _SCAN:
+                scan = group
+            _open_node(groups + 4 * GROUP_COLUMNS * group, codes[at, 0], subgroup)
+            set_int(groups, GROUP_COLUMNS * group + 4, owners[at])
+            group += 1
+        if is_new or codes[at, 1] != codes[at - 1, 1]:
+            _open_node(subgroups + 4 * SUBGROUP_COLUMNS * subgroup, codes[at, 1], member)
+            set_int(subgroups, SUBGROUP_COLUMNS * subgroup + 3, 0)
+            subgroup += 1
+        set_int(groups, GROUP_COLUMNS * (group - 1) + 3, subgroup)
+        size = SUBGROUP_COLUMNS * (subgroup - 1) + 3
+        set_int(subgroups, size, int_at(subgroups, size) + 1)
+        grouped = 1 if codes[at, 1] == _code(EMPTY, ACTIVE) else 2
+        member = _write_member(memory, rows[at], grouped, events, plan, member)
+    return group, subgroup, member, group if scan < 0 else scan
+
+
+@kernel
+def read_members(memory: Any, at: Any, rows: Any) -> None:
+    """The rows of the members from a place on, as many as ``rows`` has room for."""
+    members = long_at(memory, MEMBERS)
+    for number in range(len(rows)):
+        rows[number] = int_at(members, 2 * at)
+        at += 1 + int_at(members, 2 * at + 1)
+
+
+@kernel
+def write_hash(memory: Any, first: Any, scan: Any, start: Any, size: Any) -> None:
+    """Hash each slot of the groups from ``first`` to ``scan`` to the first group that has it."""
+    groups, hashed = long_at(memory, GROUPS), long_at(memory, HASHED) + 4 * start
+    for place in range(size):
+        set_int(hashed, place, -1)
+    before = -1
+    for group in range(first, scan):
+        slot = int_at(groups, GROUP_COLUMNS * group + 1)
+        if slot == before:
+            continue
+        before = slot
+        place = hash_of(slot, size)
+        while int_at(hashed, place) >= 0:
+            place = (place + 1) & (size - 1)
+        set_int(hashed, place, group)

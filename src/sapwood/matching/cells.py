@@ -1,0 +1,93 @@
+"""Cells of ordered domains: coarse positions of numbers and texts.
+
+The bounds of an attribute's cells are chosen among the end points that its range predicates name,
+at most ``CELLS`` of them, evenly by rank. ``cell(v)`` counts the bounds at or below v, so it never
+decreases with v, and a range can only hold values from the cell of its low end to that of its high
+end. Numbers are placed by their nearest float, which keeps the order; texts by their first eight
+bytes, and where those tie by the rest.
+
+A block of slots belongs to the cells of an attribute; with C bounds it is laid out as
+
+    block              zero: the low end of a range without one
+    block + 1 + k      events whose cell is below k, for k = 0 … C + 1
+    block + C + 3      as the last: the high end of a range without one
+
+so that for every range ``table[high] & ~table[low]`` are the candidates, and
+``table[high - 1] & ~table[low + 1]`` those that lie in no cell with an end in it: sure hits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.matching.compiling import part
+from sapwood.matching.exact import compare_text
+from sapwood.matching.layout import TEXT_BOUNDS, TEXT_KEYS, TEXTS
+from sapwood.matching.raw import byte_at, float_at, long_at, set_word, word_at
+
+CELLS = 1024
+"""Bounds per attribute at most. More make searches sharper and every chunk dearer."""
+
+
+@part
+def number_cell(bounds: Any, first: Any, count: Any, value: Any) -> Any:
+    """How many of the bounds are at or below a number."""
+    low = first
+    while count > 0:
+        half = (count + 1) >> 1
+        low += half if float_at(bounds, low + half - 1) <= value else 0
+        count -= half
+    return low - first
+
+
+@part
+def text_key(address: Any, length: Any) -> Any:
+    """The first eight bytes as a big-endian number: orders texts that differ in them."""
+    key = np.uint64(0)
+    for at in range(8):
+        key <<= np.uint64(8)
+        if at < length:
+            key |= np.uint64(byte_at(address, at))
+    return key
+
+
+@part
+def text_cell(memory: Any, first: Any, count: Any, address: Any, length: Any) -> Any:
+    """How many of an attribute's bounds are at or below a text."""
+    keys, bounds = long_at(memory, TEXT_KEYS), long_at(memory, TEXT_BOUNDS)
+    key = text_key(address, length)
+    low, high = first, first + count
+    while low < high:
+        middle = (low + high) >> 1
+        other = word_at(keys, middle)
+        if key == other:
+            bound = long_at(memory, TEXTS) + long_at(bounds, 2 * middle)
+            below = compare_text(address, length, bound, long_at(bounds, 2 * middle + 1)) < 0
+        else:
+            below = key < other
+        if below:
+            high = middle
+        else:
+            low = middle + 1
+    return low - first
+
+
+@part
+def accumulate(table: Any, block: Any, count: Any) -> None:
+    """Turn the marks of single cells in a block into cumulative masks."""
+    word = np.uint64(0)
+    for slot in range(block + 1, block + count + 3):
+        word |= word_at(table, slot)
+        set_word(table, slot, word)
+    set_word(table, block + count + 3, word)
+
+
+def evenly(ends: NDArray[Any]) -> NDArray[Any]:
+    """Bounds for sorted end points: all distinct ones, or at most ``CELLS`` evenly by rank."""
+    distinct = np.unique(ends)
+    if len(distinct) <= CELLS:
+        return distinct
+    return np.unique(ends[np.linspace(0, len(ends) - 1, CELLS).astype(np.int64)])

@@ -1,0 +1,53 @@
+"""Read Python objects from compiled code.
+
+A notification arrives as a dictionary. Walking it in the interpreter costs more than matching it
+does, so the kernels walk it themselves, through the functions of CPython's stable C interface.
+They are declared by name: the linker finds them in the running interpreter, and compiled code
+stays cacheable on disk (an address baked in would not be).
+
+An object is passed as its address, ``id(object)``; whoever calls a kernel keeps it alive for the
+call. The kernels hold the interpreter lock throughout, and none of the functions used here runs
+Python code for the exact types the kernels accept.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from numba import types
+
+_ADDRESS = types.int64
+
+
+def _function(name: str, result: Any, *arguments: Any) -> Any:
+    return types.ExternalFunction(name, result(*arguments))
+
+
+dict_size = _function("PyDict_Size", types.intp, _ADDRESS)
+dict_next = _function("PyDict_Next", types.int32, _ADDRESS, _ADDRESS, _ADDRESS, _ADDRESS)
+dict_get = _function("PyDict_GetItem", _ADDRESS, _ADDRESS, _ADDRESS)
+list_get = _function("PyList_GetItem", _ADDRESS, _ADDRESS, types.intp)
+list_append = _function("PyList_Append", types.int32, _ADDRESS, _ADDRESS)
+int_value = _function("PyLong_AsLongLongAndOverflow", types.int64, _ADDRESS, _ADDRESS)
+float_value = _function("PyFloat_AsDouble", types.float64, _ADDRESS)
+text_bytes = _function("PyUnicode_AsUTF8AndSize", _ADDRESS, _ADDRESS, _ADDRESS)
+clear_error = _function("PyErr_Clear", types.void)
+
+
+TYPE_OFFSET = 8
+"""Where an object keeps the address of its type, behind its reference count."""
+
+
+def check_object_layout() -> None:
+    """Refuse to run on an interpreter whose objects look different (a free-threaded build)."""
+    probe = "sapwood"
+    found = ctypes.c_size_t.from_address(id(probe) + TYPE_OFFSET).value
+    if found != id(str):
+        raise ImportError(
+            "sapwood.matching needs a CPython with a global interpreter lock: "
+            "its compiled code reads Python objects in place"
+        )
+
+
+check_object_layout()

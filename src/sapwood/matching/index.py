@@ -1,0 +1,226 @@
+"""`MatchIndex`: which of many filters match a notification.
+
+The design, and what it was measured against, is in ``docs/decisions/matching-engine.md``; the
+arrays are described in ``layout.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from sapwood.errors import DuplicateKeyError, FilterTypeError, UnknownKeyError
+from sapwood.filters.filter import Filter
+from sapwood.filters.notification import Notification, attributes_of
+from sapwood.filters.values import Value, check_attributes
+from sapwood.matching.domains import choose_cells
+from sapwood.matching.layout import (
+    DESTINATION_COUNT,
+    DESTINATION_FOUND,
+    ENTRY_DESTINATION,
+    ENTRY_FIRST_ROW,
+    ENTRY_ROWS,
+    FOUND_LOG,
+    PER_ENTRY,
+    Memory,
+)
+from sapwood.matching.matching import match_events
+from sapwood.matching.reading import write_types
+from sapwood.matching.rows import RowStore
+from sapwood.matching.segments import NEW_ROWS_MAX, SegmentStore
+from sapwood.matching.vocabulary import Vocabulary
+
+Key = TypeVar("Key", bound=Hashable)
+Event = Notification | Mapping[str, Value]
+
+DEAD_ROWS_MIN = 1024
+"""Rows that are removed stay in the arrays until they are this many and half of the others."""
+
+
+class MatchIndex(Generic[Key]):
+    """Filters under keys, and the question which of them match.
+
+    >>> index = MatchIndex()
+    >>> index.add("cheap", Filter("price < 10"))
+    >>> index.add("ibm", Filter("symbol = 'IBM'"))
+    >>> index.match({"symbol": "IBM", "price": 120})
+    ['ibm']
+
+    An entry may belong to a destination. `destinations` then tells where a notification has to go,
+    which is cheaper than finding all filters that match: one per destination is enough.
+
+    Keys come in an order that depends only on what was done to the index before. An index is not
+    safe to use from several threads at once.
+    """
+
+    def __init__(self) -> None:
+        self._memory = Memory()
+        write_types(self._memory.addresses)
+        self._vocabulary = Vocabulary(self._memory)
+        self._rows = RowStore(self._memory, self._vocabulary)
+        self._segments = SegmentStore(self._memory)
+        self._entry_of: dict[Key, int] = {}
+        self._keys: list[Any] = []
+        self._free_entries: list[int] = []
+        self._destinations: list[Any] = [None]
+        self._destination_of: dict[Hashable, int] = {None: 0}
+        self._destination_entries: list[int] = [0]
+        self._free_destinations: list[int] = []
+        self._dead_rows = 0
+        self._rows_at_rebuild = 0
+        self._arranged_rows = 0
+        self._events = 0
+
+    def __len__(self) -> int:
+        """How many entries there are."""
+        return len(self._entry_of)
+
+    def __contains__(self, key: object) -> bool:
+        """Whether there is an entry under this key."""
+        return key in self._entry_of
+
+    def add(self, key: Key, filter: Filter, destination: Hashable = None) -> None:
+        """Enter a filter under a new key, on behalf of a destination if one is given."""
+        if key in self._entry_of:
+            raise DuplicateKeyError(f"the key {key!r} is in the index already; remove it first")
+        if not isinstance(filter, Filter):
+            raise FilterTypeError(
+                f"expected a Filter, not {type(filter).__name__}; Filter(…) makes one"
+            )
+        entry = self._new_entry(key, destination)
+        self._memory[ENTRY_ROWS][entry] = len(filter.boxes)
+        self._memory[ENTRY_FIRST_ROW][entry] = self._rows.count
+        for box in filter.boxes:
+            self._rows.add(box, entry)
+        if self._rows.count - self._arranged_rows >= NEW_ROWS_MAX:
+            self._settle()
+
+    def remove(self, key: Key) -> None:
+        """Take out what was entered under a key."""
+        entry = self._entry_of.pop(key, None)
+        if entry is None:
+            raise UnknownKeyError(f"the key {key!r} is not in the index")
+        self._rows.flush()
+        first = int(self._memory[ENTRY_FIRST_ROW][entry])
+        count = int(self._memory[ENTRY_ROWS][entry])
+        for row in range(first, first + count):
+            self._rows.drop(row)
+        self._keys[entry] = None
+        self._free_entries.append(entry)
+        self._leave_destination(int(self._memory[ENTRY_DESTINATION][entry]))
+        self._dead_rows += count
+        if self._dead_rows > DEAD_ROWS_MIN + (self._rows.count - self._dead_rows) // 2:
+            self._rebuild()
+
+    def match(self, notification: Event) -> list[Key]:
+        """The keys of all filters that match a notification."""
+        return self._query([notification], self._keys)[0]
+
+    def match_batch(self, notifications: Sequence[Event]) -> list[list[Key]]:
+        """For each notification, the keys of all filters that match it."""
+        return self._query(notifications, self._keys)
+
+    def destinations(self, notification: Event, exclude: Hashable = None) -> list[Any]:
+        """The destinations, except one, for which at least one filter matches."""
+        return self.destinations_batch([notification], exclude)[0]
+
+    def destinations_batch(
+        self, notifications: Sequence[Event], exclude: Hashable = None
+    ) -> list[list[Any]]:
+        """For each notification, the destinations for which at least one filter matches."""
+        return self._query(notifications, self._destinations, self._destination_of.get(exclude, 0))
+
+    def optimize(self) -> None:
+        """Rearrange everything, using what the notifications matched so far were like."""
+        self._rebuild()
+
+    def _query(
+        self, notifications: Sequence[Event], items: list[Any], exclude: int = -1
+    ) -> list[list[Any]]:
+        events = notifications if type(notifications) is list else list(notifications)
+        if events and type(events[0]) is not dict:
+            events = [_plain(event) for event in events]
+        if self._arranged_rows < self._rows.count:
+            self._settle()
+        results: list[list[Any]] = [[] for _ in events]
+        bad = match_events(
+            self._memory.address,
+            id(events),
+            len(events),
+            id(self._vocabulary.names),
+            id(items),
+            id(results),
+            exclude,
+        )
+        if bad >= 0:
+            check_attributes(events[bad])
+            return self._query([_plain(event) for event in events], items, exclude)
+        self._events += len(events)
+        return results
+
+    def _new_entry(self, key: Key, destination: Hashable) -> int:
+        if self._free_entries:
+            entry = self._free_entries.pop()
+            self._keys[entry] = key
+        else:
+            entry = len(self._keys)
+            self._keys.append(key)
+            if entry >= len(self._memory[ENTRY_ROWS]):
+                for column in (*PER_ENTRY, FOUND_LOG):
+                    self._memory.reserve(column, entry + 1)
+        self._entry_of[key] = entry
+        self._memory[ENTRY_DESTINATION][entry] = self._join_destination(destination)
+        return entry
+
+    def _join_destination(self, destination: Hashable) -> int:
+        number = self._destination_of.get(destination)
+        if number is None:
+            if self._free_destinations:
+                number = self._free_destinations.pop()
+                self._destinations[number] = destination
+            else:
+                number = len(self._destinations)
+                self._destinations.append(destination)
+                self._destination_entries.append(0)
+                self._memory.reserve(DESTINATION_FOUND, number + 1)
+                self._memory.addresses[DESTINATION_COUNT] = number + 1
+            self._destination_of[destination] = number
+        self._destination_entries[number] += 1
+        return number
+
+    def _leave_destination(self, number: int) -> None:
+        self._destination_entries[number] -= 1
+        if number and self._destination_entries[number] == 0:
+            del self._destination_of[self._destinations[number]]
+            self._destinations[number] = None
+            self._free_destinations.append(number)
+
+    def _settle(self) -> None:
+        """Bring the segments up to date with the rows."""
+        self._rows.flush()
+        if self._rows.count >= 2 * self._rows_at_rebuild + NEW_ROWS_MAX:
+            self._rebuild()
+            return
+        new = np.arange(self._arranged_rows, self._rows.count, dtype=np.int32)
+        self._segments.append(new, self._events, self._rows.longest)
+        self._arranged_rows = self._rows.count
+
+    def _rebuild(self) -> None:
+        """Drop what is dead, choose the cells anew, and arrange all rows into one segment."""
+        self._rows.flush()
+        if self._dead_rows:
+            self._rows.compact()
+            self._vocabulary.reuse_retired()
+            self._dead_rows = 0
+        choose_cells(self._memory, self._vocabulary, *self._rows.ranges())
+        rows = np.arange(self._rows.count, dtype=np.int32)
+        self._segments.rebuild(rows, self._events, self._rows.longest)
+        self._arranged_rows = self._rows_at_rebuild = self._rows.count
+
+
+def _plain(event: Event) -> dict[str, Value]:
+    """A notification as the dictionary that the kernels read."""
+    attributes = attributes_of(event)
+    return attributes if type(attributes) is dict else dict(attributes)
