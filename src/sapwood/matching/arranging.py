@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sapwood.matching.cells import number_cell, text_cell
 from sapwood.matching.compiling import kernel, part
@@ -20,12 +19,15 @@ from sapwood.matching.layout import (
     ACTIVE,
     ATTRIBUTE_COLUMNS,
     ATTRIBUTES,
+    CHAINS,
+    CODE,
     EMPTY,
     GROUP_COLUMNS,
     GROUPS,
     HASHED,
     HIGH_KIND,
     LAZY,
+    MEMBER_COLUMNS,
     MEMBERS,
     NUMBER_BLOCK,
     NUMBER_BOUNDS,
@@ -35,6 +37,8 @@ from sapwood.matching.layout import (
     NUMBER_RANGE_COLUMNS,
     NUMBER_RANGES,
     ON_DEMAND,
+    PLAN,
+    PLAN_COLUMNS,
     POINT,
     PREDICATE_KIND,
     PREDICATE_REFERENCE,
@@ -44,7 +48,8 @@ from sapwood.matching.layout import (
     ROW_FIRST,
     SLOT_ATTRIBUTE,
     SLOT_HITS,
-    SLOT_ROWS,
+    SLOT_PROGRAM,
+    SLOT_REFERENCES,
     SUBGROUP_COLUMNS,
     SUBGROUPS,
     TEXT_BLOCK,
@@ -54,7 +59,7 @@ from sapwood.matching.layout import (
     TEXT_RANGES,
     TEXTS,
 )
-from sapwood.matching.raw import byte_at, int_at, long_at, set_int
+from sapwood.matching.raw import byte_at, int_at, long_at, set_int, set_long
 from sapwood.matching.searching import hash_of
 
 PRIOR_WEIGHT = 256.0
@@ -67,8 +72,7 @@ whose multiple by this is not above the width."""
 SUBGROUP_MIN = 4
 """Rows that must share group and second predicate to be a subgroup of their own."""
 
-_LAZY_SHARE = 2.0
-"""Lazy predicates come last: a word of theirs costs an evaluation per event."""
+_EVALUATED_SHARE = 1e3
 
 _SHARE, _LOW, _HIGH, _ROUNDED_LOW, _ROUNDED_HIGH = range(5)
 """Columns of a plan: a row's predicates while it is arranged. The expected share of events (in
@@ -78,9 +82,12 @@ _SHARE_UNIT = 1e12
 _SCAN = np.uint64(1) << np.uint64(63)
 
 
-def new_plan(size: int) -> NDArray[np.int64]:
-    """Room to plan a row of ``size`` predicates."""
-    return np.zeros((size, 5), np.int64)
+@part
+def _set_ends(step: Any, low: Any, high: Any, rounded_low: Any, rounded_high: Any) -> None:
+    set_long(step, _LOW, low)
+    set_long(step, _HIGH, high)
+    set_long(step, _ROUNDED_LOW, rounded_low)
+    set_long(step, _ROUNDED_HIGH, rounded_high)
 
 
 @part
@@ -90,16 +97,15 @@ def _plan_range(step: Any, block: Any, cells: Any, low: Any, high: Any) -> Any:
     coarse = 1
     while coarse * ROUNDING <= width:
         coarse *= 2
-    step[_LOW] = step[_ROUNDED_LOW] = block
+    low_slot = rounded_low = block
     if low >= 0:
-        step[_LOW] = block + 1 + low
-        step[_ROUNDED_LOW] = block + 1 + low - low % coarse
-    step[_HIGH] = step[_ROUNDED_HIGH] = block + cells + 3
+        low_slot, rounded_low = block + 1 + low, block + 1 + low - low % coarse
+    high_slot = rounded_high = block + cells + 3
     if high >= 0:
-        step[_HIGH] = block + 2 + high
-        rounded = high + coarse - 1 - high % coarse
+        high_slot, rounded = block + 2 + high, high + coarse - 1 - high % coarse
         if rounded <= cells:
-            step[_ROUNDED_HIGH] = block + 2 + rounded
+            rounded_high = block + 2 + rounded
+    _set_ends(step, low_slot, high_slot, rounded_low, rounded_high)
     return width / (cells + 1.0)
 
 
@@ -151,39 +157,63 @@ def _point_share(memory: Any, slot: Any, events: Any) -> Any:
     Before any event was seen, values that many subscriptions name are taken to be common.
     """
     attribute = _attribute(memory, int_at(long_at(memory, SLOT_ATTRIBUTE), slot))
-    named = int_at(long_at(memory, SLOT_ROWS), slot)
+    named = int_at(long_at(memory, SLOT_REFERENCES), slot)
     guess = named / max(long_at(attribute, REFERENCES), 1)
     hits = long_at(long_at(memory, SLOT_HITS), slot)
     return (hits + PRIOR_WEIGHT * guess) / (events + PRIOR_WEIGHT)
 
 
 @part
-def _plan_predicate(memory: Any, predicate: Any, events: Any, step: Any) -> None:
-    kind = byte_at(long_at(memory, PREDICATE_KIND), predicate)
-    reference = np.int64(int_at(long_at(memory, PREDICATE_REFERENCE), predicate))
-    if kind in (POINT, ON_DEMAND):
-        step[_LOW] = step[_ROUNDED_LOW] = EMPTY if kind == POINT else LAZY
-        step[_HIGH] = step[_ROUNDED_HIGH] = reference
-        share = _point_share(memory, reference, events) if kind == POINT else _LAZY_SHARE
-    else:
-        share = _range_share(memory, kind, reference, events, step)
-    step[_SHARE] = np.int64(share * _SHARE_UNIT)
+def _lazy_share(memory: Any, slot: Any, events: Any) -> Any:
+    """The share of the events expected in a set of points; above all others if it is no set.
+
+    A constraint that has to be evaluated event by event comes last.
+    """
+    program, code = long_at(long_at(memory, SLOT_PROGRAM), slot), long_at(memory, CODE)
+    if program >= 0:
+        return _EVALUATED_SHARE
+    share = 0.0
+    points = -1 - program
+    for at in range(points + 1, points + 1 + long_at(code, points)):
+        share += _point_share(memory, long_at(code, at), events)
+    return share
 
 
 @part
-def _plan_row(memory: Any, row: Any, events: Any, plan: Any) -> Any:
+def _plan_predicate(memory: Any, predicate: Any, events: Any, step: Any) -> None:
+    kind = byte_at(long_at(memory, PREDICATE_KIND), predicate)
+    reference = np.int64(int_at(long_at(memory, PREDICATE_REFERENCE), predicate))
+    if kind == POINT:
+        _set_ends(step, EMPTY, reference, EMPTY, reference)
+        share = _point_share(memory, reference, events)
+    elif kind == ON_DEMAND:
+        _set_ends(step, LAZY, reference, LAZY, reference)
+        share = _lazy_share(memory, reference, events)
+    else:
+        share = _range_share(memory, kind, reference, events, step)
+    set_long(step, _SHARE, np.int64(share * _SHARE_UNIT))
+
+
+@part
+def _step(memory: Any, at: Any) -> Any:
+    """The address of a predicate in the plan."""
+    return long_at(memory, PLAN) + 8 * PLAN_COLUMNS * at
+
+
+@part
+def _plan_row(memory: Any, row: Any, events: Any) -> Any:
     """Fill the plan with a row's predicates, the most selective first; how many there are."""
     first, count = long_at(long_at(memory, ROW_FIRST), row), int_at(long_at(memory, ROW_COUNT), row)
     for at in range(count):
-        _plan_predicate(memory, first + at, events, plan[at])
-        back = at
-        while back > 0 and plan[back, _SHARE] < plan[back - 1, _SHARE]:
-            for column in range(5):
-                plan[back, column], plan[back - 1, column] = (
-                    plan[back - 1, column],
-                    plan[back, column],
-                )
-            back -= 1
+        step = _step(memory, at)
+        _plan_predicate(memory, first + at, events, step)
+        before = step - 8 * PLAN_COLUMNS
+        while before >= long_at(memory, PLAN) and long_at(step, _SHARE) < long_at(before, _SHARE):
+            for column in range(PLAN_COLUMNS):
+                kept = long_at(step, column)
+                set_long(step, column, long_at(before, column))
+                set_long(before, column, kept)
+            step, before = before, before - 8 * PLAN_COLUMNS
     return count
 
 
@@ -203,13 +233,14 @@ def _open_node(node: Any, code: Any, first: Any) -> None:
 
 
 @kernel
-def group_codes(memory: Any, members: Any, events: Any, plan: Any, codes: Any) -> None:
+def group_codes(memory: Any, rows: Any, events: Any, codes: Any) -> None:
     """The codes of group and subgroup of each row."""
-    for at in range(len(members)):
-        count = _plan_row(memory, members[at], events, plan)
+    for at in range(len(rows)):
+        count = _plan_row(memory, rows[at], events)
         codes[at, 0] = codes[at, 1] = _code(EMPTY, ACTIVE)
         for level in range(min(count, 2)):
-            codes[at, level] = _code(plan[level, _ROUNDED_LOW], plan[level, _ROUNDED_HIGH])
+            step = _step(memory, level)
+            codes[at, level] = _code(long_at(step, _ROUNDED_LOW), long_at(step, _ROUNDED_HIGH))
 
 
 @kernel
@@ -231,44 +262,53 @@ def loosen(codes: Any, owners: Any) -> None:
 
 
 @part
-def _write_member(memory: Any, row: Any, grouped: Any, events: Any, plan: Any, at: Any) -> Any:
-    """Write a row as a member at a place; the place behind it.
+def _write_link(place: Any, low: Any, high: Any) -> None:
+    set_int(place, 0, low)
+    set_int(place, 1, high)
+
+
+@part
+def _write_member(memory: Any, row: Any, grouped: Any, events: Any, member: Any, chain: Any) -> Any:
+    """Write a row as a member, the rest of its chain from a place on; the place behind that.
 
     Its chain has all predicates but the first ``grouped``, and of these the ranges, which were
     rounded.
     """
-    members = long_at(memory, MEMBERS)
-    count = _plan_row(memory, row, events, plan)
-    link = at + 1
+    front = long_at(memory, MEMBERS) + 4 * MEMBER_COLUMNS * member
+    rest = long_at(memory, CHAINS) + 8 * chain
+    count = _plan_row(memory, row, events)
+    links = 0
     for turn in range(count):
-        predicate = (turn + grouped) % count if count > grouped else turn
-        if turn < count - grouped or plan[predicate, _LOW] > EMPTY:
-            set_int(members, 2 * link, plan[predicate, _LOW])
-            set_int(members, 2 * link + 1, plan[predicate, _HIGH])
-            link += 1
-    set_int(members, 2 * at, row)
-    set_int(members, 2 * at + 1, link - at - 1)
-    return link
+        step = _step(memory, (turn + grouped) % count if count > grouped else turn)
+        if turn < count - grouped or long_at(step, _LOW) > EMPTY:
+            place = front + 8 * links if links < 2 else rest + 8 * (links - 1)
+            _write_link(place, long_at(step, _LOW), long_at(step, _HIGH))
+            links += 1
+    for missing in range(links, 2):
+        _write_link(front + 8 * missing, EMPTY, ACTIVE)
+    set_int(front, 4, chain)
+    more = max(links - 2, 0)
+    _write_link(rest, row, more)
+    return chain + 1 + more
 
 
 @kernel
-def write_loose(memory: Any, rows: Any, events: Any, plan: Any, at: Any) -> Any:
-    """Write rows as members that no group sorts; the place behind them."""
+def write_loose(memory: Any, rows: Any, events: Any, member: Any, chain: Any) -> Any:
+    """Write rows as members that no group sorts; where their chains end."""
     for row in rows:
-        at = _write_member(memory, row, 0, events, plan, at)
-    return at
+        chain = _write_member(memory, row, 0, events, member, chain)
+        member += 1
+    return chain
 
 
 @kernel
-def write_groups(
-    memory: Any, rows: Any, codes: Any, owners: Any, events: Any, plan: Any, start: Any
-) -> Any:
+def write_groups(memory: Any, rows: Any, codes: Any, owners: Any, events: Any, start: Any) -> Any:
     """Write groups, subgroups and members over sorted rows, from the places in ``start`` on.
 
-    Returns where groups, subgroups and members end, and where the groups to be scanned begin.
+    Returns where groups, subgroups and chains end, and where the groups to be scanned begin.
     """
     groups, subgroups = long_at(memory, GROUPS), long_at(memory, SUBGROUPS)
-    group, subgroup, member = start
+    group, subgroup, member, chain = start
     scan = -1
     for at in range(len(rows)):
         is_new = at == 0 or codes[at, 0] != codes[at - 1, 0] or owners[at] != owners[at - 1]
@@ -279,24 +319,24 @@ def write_groups(
             set_int(groups, GROUP_COLUMNS * group + 4, owners[at])
             group += 1
         if is_new or codes[at, 1] != codes[at - 1, 1]:
-            _open_node(subgroups + 4 * SUBGROUP_COLUMNS * subgroup, codes[at, 1], member)
+            _open_node(subgroups + 4 * SUBGROUP_COLUMNS * subgroup, codes[at, 1], member + at)
             set_int(subgroups, SUBGROUP_COLUMNS * subgroup + 3, 0)
             subgroup += 1
         set_int(groups, GROUP_COLUMNS * (group - 1) + 3, subgroup)
         size = SUBGROUP_COLUMNS * (subgroup - 1) + 3
         set_int(subgroups, size, int_at(subgroups, size) + 1)
         grouped = 1 if codes[at, 1] == _code(EMPTY, ACTIVE) else 2
-        member = _write_member(memory, rows[at], grouped, events, plan, member)
-    return group, subgroup, member, group if scan < 0 else scan
+        chain = _write_member(memory, rows[at], grouped, events, member + at, chain)
+    return group, subgroup, chain, group if scan < 0 else scan
 
 
 @kernel
-def read_members(memory: Any, at: Any, rows: Any) -> None:
-    """The rows of the members from a place on, as many as ``rows`` has room for."""
-    members = long_at(memory, MEMBERS)
-    for number in range(len(rows)):
-        rows[number] = int_at(members, 2 * at)
-        at += 1 + int_at(members, 2 * at + 1)
+def read_members(memory: Any, member: Any, rows: Any) -> None:
+    """The rows of the members from one on, as many as ``rows`` has room for."""
+    members, chains = long_at(memory, MEMBERS), long_at(memory, CHAINS)
+    for at in range(len(rows)):
+        chain = np.int64(int_at(members, MEMBER_COLUMNS * (member + at) + 4))
+        rows[at] = int_at(chains, 2 * chain)
 
 
 @kernel

@@ -76,13 +76,15 @@ def text_cell(memory: Any, first: Any, count: Any, address: Any, length: Any) ->
 
 
 @part
-def accumulate(table: Any, block: Any, count: Any) -> None:
+def accumulate(lanes: Any, table: Any, block: Any, count: Any) -> None:
     """Turn the marks of single cells in a block into cumulative masks."""
-    word = np.uint64(0)
-    for slot in range(block + 1, block + count + 3):
-        word |= word_at(table, slot)
-        set_word(table, slot, word)
-    set_word(table, block + count + 3, word)
+    width = len(lanes)
+    for lane in range(width):
+        word = np.uint64(0)
+        for slot in range(block + 1, block + count + 3):
+            word |= word_at(table, slot * width + lane)
+            set_word(table, slot * width + lane, word)
+        set_word(table, (block + count + 3) * width + lane, word)
 
 
 def evenly(ends: NDArray[Any]) -> NDArray[Any]:

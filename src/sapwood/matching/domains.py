@@ -69,6 +69,7 @@ def _choose_text_cells(memory: Memory, vocabulary: Vocabulary, ranges: NDArray[n
     keys = [int.from_bytes(text[:8].ljust(8, b"\0"), "big") for text in chosen]
     memory.replace(TEXT_KEYS, np.array(keys, np.uint64))
     memory.replace(TEXT_BOUNDS, [store.add_bytes(text) for text in chosen])
+    store.flush()
 
 
 def _by_attribute(ranges: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64]]]:

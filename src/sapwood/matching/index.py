@@ -17,12 +17,11 @@ from sapwood.filters.notification import Notification, attributes_of
 from sapwood.filters.values import Value, check_attributes
 from sapwood.matching.domains import choose_cells
 from sapwood.matching.layout import (
-    DESTINATION_COUNT,
-    DESTINATION_FOUND,
+    DESTINATION_SLOT,
     ENTRY_DESTINATION,
     ENTRY_FIRST_ROW,
     ENTRY_ROWS,
-    FOUND_LOG,
+    ENTRY_SLOT,
     PER_ENTRY,
     Memory,
 )
@@ -64,6 +63,7 @@ class MatchIndex(Generic[Key]):
         self._entry_of: dict[Key, int] = {}
         self._keys: list[Any] = []
         self._free_entries: list[int] = []
+        self._memory[DESTINATION_SLOT][0] = self._vocabulary.found_slot()
         self._destinations: list[Any] = [None]
         self._destination_of: dict[Hashable, int] = {None: 0}
         self._destination_entries: list[int] = [0]
@@ -92,6 +92,8 @@ class MatchIndex(Generic[Key]):
         entry = self._new_entry(key, destination)
         self._memory[ENTRY_ROWS][entry] = len(filter.boxes)
         self._memory[ENTRY_FIRST_ROW][entry] = self._rows.count
+        if len(filter.boxes) > 1:
+            self._memory[ENTRY_SLOT][entry] = self._vocabulary.found_slot()
         for box in filter.boxes:
             self._rows.add(box, entry)
         if self._rows.count - self._arranged_rows >= NEW_ROWS_MAX:
@@ -107,6 +109,9 @@ class MatchIndex(Generic[Key]):
         count = int(self._memory[ENTRY_ROWS][entry])
         for row in range(first, first + count):
             self._rows.drop(row)
+        if count > 1:
+            self._vocabulary.release_found_slot(int(self._memory[ENTRY_SLOT][entry]))
+            self._memory[ENTRY_SLOT][entry] = 0
         self._keys[entry] = None
         self._free_entries.append(entry)
         self._leave_destination(int(self._memory[ENTRY_DESTINATION][entry]))
@@ -168,7 +173,7 @@ class MatchIndex(Generic[Key]):
             entry = len(self._keys)
             self._keys.append(key)
             if entry >= len(self._memory[ENTRY_ROWS]):
-                for column in (*PER_ENTRY, FOUND_LOG):
+                for column in PER_ENTRY:
                     self._memory.reserve(column, entry + 1)
         self._entry_of[key] = entry
         self._memory[ENTRY_DESTINATION][entry] = self._join_destination(destination)
@@ -184,8 +189,8 @@ class MatchIndex(Generic[Key]):
                 number = len(self._destinations)
                 self._destinations.append(destination)
                 self._destination_entries.append(0)
-                self._memory.reserve(DESTINATION_FOUND, number + 1)
-                self._memory.addresses[DESTINATION_COUNT] = number + 1
+                self._memory.reserve(DESTINATION_SLOT, number + 1)
+            self._memory[DESTINATION_SLOT][number] = self._vocabulary.found_slot()
             self._destination_of[destination] = number
         self._destination_entries[number] += 1
         return number
@@ -193,6 +198,7 @@ class MatchIndex(Generic[Key]):
     def _leave_destination(self, number: int) -> None:
         self._destination_entries[number] -= 1
         if number and self._destination_entries[number] == 0:
+            self._vocabulary.release_found_slot(int(self._memory[DESTINATION_SLOT][number]))
             del self._destination_of[self._destinations[number]]
             self._destinations[number] = None
             self._free_destinations.append(number)

@@ -3,15 +3,20 @@
 Everything a match needs is in a few NumPy arrays: a million subscriptions as Python objects would
 cost a gigabyte and half a second at every full garbage collection.
 
-**Masks.** ``TABLE`` holds one 64-bit word per *slot*: bit e says whether event e of the chunk has
-the property that the slot stands for. Every predicate is read as ``table[high] & ~table[low]``:
+**Masks.** ``TABLE`` holds one mask per *slot*: bit e says whether event e of the chunk has the
+property that the slot stands for. A mask is one word for chunks of up to 64 events and four words
+for larger ones; it is zero between chunks. Every predicate is read as ``high & ~low``, the masks
+of two slots:
 
-- a point (``symbol = 'IBM'``) or a set of points has a slot of its own, ``low`` is ``EMPTY``;
+- a point (``symbol = 'IBM'``) has a slot of its own, ``low`` is ``EMPTY``;
 - a range of an ordered domain is the difference of two cumulative slots. The domain is divided
   into cells at subscribed end points; slot k of the attribute's block says *the value lies in a
   cell before k*. A range that ends inside a cell is a superset here, and decided exactly later;
-- anything else (``<>``, ``suffix``, ``exists`` …) is a *lazy* slot, ``low`` is ``LAZY``: its word
-  is computed by evaluating the constraint, when a search first asks for it in a chunk.
+- anything else (``in``, ``<>``, ``suffix``, ``exists`` …) is a *lazy* slot, ``low`` is ``LAZY``:
+  its mask is computed when a search first asks for it in a chunk, a set from the masks of its
+  points, the others by evaluating the constraint.
+
+Entries with several rows and destinations have slots too, for the events they were found for.
 
 **Rows.** A row is one box of a filter: its predicates, and the entry (key) it belongs to.
 
@@ -30,8 +35,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-CHUNK = 64
-"""Events matched together: the bits of a mask."""
+NARROW, WIDE = (0,), (0, 0, 0, 0)
+"""Masks of one word and of four: see ``raw.py``."""
+
+CHUNK = 64 * len(WIDE)
+"""Events matched together at most: the bits of a wide mask."""
 
 EMPTY, ACTIVE, FIRST_FREE_SLOT = 0, 1, 2
 """The slot that is always zero, the one with a bit for every event of the chunk, the next one."""
@@ -40,47 +48,46 @@ LAZY = -1
 """In place of ``low``: the word of ``high`` is computed on demand."""
 
 POINT, NUMBER_RANGE, TEXT_RANGE, ON_DEMAND = 0, 1, 2, 3
-"""Kinds of predicates of a row; they refer to a slot, a range, a range, a slot."""
+"""Kinds of predicates of a row; they refer to a slot, a range, a range, a lazy slot."""
 
-_COLUMNS: dict[int, tuple[Any, int]] = {}
-
-
-def _array(number: int, dtype: Any, columns: int = 1) -> int:
-    _COLUMNS[number] = (dtype, columns)
-    return number
+_KINDS: list[tuple[Any, int]] = []
+"""Per array: the type of its items and how many make a row."""
 
 
-# Per slot: its word; how often it was hit; how many rows name it; its attribute; where its program
-# begins, and in which chunk its word was computed (lazy ones); the first link of the list of sets
-# that hold it (points). Then the links (set, next link), and the slots a chunk touched.
-TABLE = _array(0, np.uint64)
-SLOT_HITS = _array(1, np.int64)
-SLOT_ROWS = _array(2, np.int32)
-SLOT_ATTRIBUTE = _array(3, np.int32)
-SLOT_PROGRAM = _array(4, np.int64)
-SLOT_EPOCH = _array(5, np.int64)
-SLOT_SETS = _array(6, np.int32)
-SET_LINKS = _array(7, np.int32, 2)
-TOUCHED = _array(8, np.int32)
+def _array(dtype: Any, columns: int = 1) -> int:
+    """Number of a new array."""
+    _KINDS.append((dtype, columns))
+    return len(_KINDS) - 1
+
+
+# Per slot: its mask; how often it was hit; how many rows and sets name it; its attribute. Of lazy
+# ones: where their program begins (of a set, minus one minus where the list of its points begins),
+# and in which chunk the mask was computed. Then the slots that a chunk has set.
+TABLE = _array(np.uint64, 4)
+SLOT_HITS = _array(np.int64)
+SLOT_REFERENCES = _array(np.int32)
+SLOT_ATTRIBUTE = _array(np.int32)
+SLOT_PROGRAM = _array(np.int64)
+SLOT_EPOCH = _array(np.int64)
+TOUCHED = _array(np.int32)
 PER_SLOT = (
     TABLE,
     SLOT_HITS,
-    SLOT_ROWS,
+    SLOT_REFERENCES,
     SLOT_ATTRIBUTE,
     SLOT_PROGRAM,
     SLOT_EPOCH,
-    SLOT_SETS,
     TOUCHED,
 )
 
 # Per attribute: the columns below. The bounds of all cells: numbers; texts by their first bytes,
 # and where they stand. All texts, and all programs.
-ATTRIBUTES = _array(9, np.int64, (ATTRIBUTE_COLUMNS := 11))
-NUMBER_BOUNDS = _array(10, np.float64)
-TEXT_KEYS = _array(11, np.uint64)
-TEXT_BOUNDS = _array(12, np.int64, 2)
-TEXTS = _array(13, np.uint8)
-CODE = _array(14, np.int64)
+ATTRIBUTES = _array(np.int64, (ATTRIBUTE_COLUMNS := 11))
+NUMBER_BOUNDS = _array(np.float64)
+TEXT_KEYS = _array(np.uint64)
+TEXT_BOUNDS = _array(np.int64, 2)
+TEXTS = _array(np.uint8)
+CODE = _array(np.int64)
 
 (
     POINTS,
@@ -103,32 +110,35 @@ BLOCK_PADDING = 4
 """Slots of a block beyond one per bound: see ``cells.py``."""
 
 # The values of the events of a chunk, event major, one place per attribute.
-VALUE_KIND = _array(15, np.uint8)
-VALUE_BITS = _array(16, np.int64)
-VALUE_LENGTH = _array(17, np.int64)
+VALUE_KIND = _array(np.uint8)
+VALUE_BITS = _array(np.int64)
+VALUE_LENGTH = _array(np.int64)
 
 # Per row: its entry (-1: removed), its first predicate, how many. Per predicate: kind, reference.
 # Ranges of numbers: attribute, flags, ends. Ranges of texts: attribute, and both ends (offset,
 # length; a negative length is no end).
-ROW_ENTRY = _array(18, np.int32)
-ROW_FIRST = _array(19, np.int64)
-ROW_COUNT = _array(20, np.int32)
-PREDICATE_KIND = _array(21, np.uint8)
-PREDICATE_REFERENCE = _array(22, np.int32)
-NUMBER_RANGES = _array(23, np.int64, (NUMBER_RANGE_COLUMNS := 4))
-TEXT_RANGES = _array(24, np.int64, (TEXT_RANGE_COLUMNS := 5))
+ROW_ENTRY = _array(np.int32)
+ROW_FIRST = _array(np.int64)
+ROW_COUNT = _array(np.int32)
+PREDICATE_KIND = _array(np.uint8)
+PREDICATE_REFERENCE = _array(np.int32)
+NUMBER_RANGES = _array(np.int64, (NUMBER_RANGE_COLUMNS := 4))
+TEXT_RANGES = _array(np.int64, (TEXT_RANGE_COLUMNS := 5))
 
 LOW_KIND, LOW_SIDE, HIGH_KIND, HIGH_SIDE = 0, 3, 4, 7
 """Where the flags of a range of numbers keep the kind (0: no end) and the side of its cuts."""
 
 # Segments: groups (low, high, first and end of subgroups, destination or -1), subgroups (low, high,
-# where their members begin, how many), the members, and the hashes from slots to groups. A member
-# is pairs of numbers: its row and the length of its chain, then the links (low, high).
-DIRECTORY = _array(25, np.int64, (SEGMENT_COLUMNS := 9))
-GROUPS = _array(26, np.int32, (GROUP_COLUMNS := 5))
-SUBGROUPS = _array(27, np.int32, (SUBGROUP_COLUMNS := 4))
-MEMBERS = _array(28, np.int32, 2)
-HASHED = _array(29, np.int32)
+# first member, how many), members, the rest of their chains, and the hashes from slots to groups.
+# A member has the first two links of its chain (low, high) and where the rest begins: pairs of
+# numbers, its row and how many more links, then these. Nearly all members fail at the first two
+# links, so what a search streams through is kept short.
+DIRECTORY = _array(np.int64, (SEGMENT_COLUMNS := 10))
+GROUPS = _array(np.int32, (GROUP_COLUMNS := 5))
+SUBGROUPS = _array(np.int32, (SUBGROUP_COLUMNS := 4))
+MEMBERS = _array(np.int32, (MEMBER_COLUMNS := 5))
+CHAINS = _array(np.int32, 2)
+HASHED = _array(np.int32)
 
 (
     GROUP_FIRST,
@@ -136,32 +146,34 @@ HASHED = _array(29, np.int32)
     GROUP_END,
     SUBGROUP_FIRST,
     MEMBER_FIRST,
-    MEMBER_END,
     MEMBER_COUNT,
+    CHAIN_FIRST,
+    CHAIN_END,
     HASH_FIRST,
     HASH_SIZE,
-) = range(9)
+) = range(10)
 """Columns of ``DIRECTORY``: where its groups of points begin, its groups to be scanned begin, its
 groups end; where its other parts begin and end in the shared arrays."""
 
-# Per entry: destination, how many rows, the first of them, and the events of the chunk it was
-# found for. Then, per destination, the same; and the entries to reset after the chunk.
-ENTRY_DESTINATION = _array(30, np.int32)
-ENTRY_ROWS = _array(31, np.int32)
-ENTRY_FIRST_ROW = _array(32, np.int32)
-ENTRY_FOUND = _array(33, np.uint64)
-PER_ENTRY = (ENTRY_DESTINATION, ENTRY_ROWS, ENTRY_FIRST_ROW, ENTRY_FOUND)
-DESTINATION_FOUND = _array(34, np.uint64)
-FOUND_LOG = _array(35, np.int32)
+# Per entry: its destination, how many rows, the first of them, and its slot if they are several.
+# Per destination: its slot.
+ENTRY_DESTINATION = _array(np.int32)
+ENTRY_ROWS = _array(np.int32)
+ENTRY_FIRST_ROW = _array(np.int32)
+ENTRY_SLOT = _array(np.int32)
+PER_ENTRY = (ENTRY_DESTINATION, ENTRY_ROWS, ENTRY_FIRST_ROW, ENTRY_SLOT)
+DESTINATION_SLOT = _array(np.int32)
 
-# Plain numbers, kept behind the addresses.
-ATTRIBUTE_COUNT, SEGMENT_COUNT, DESTINATION_COUNT, EPOCH, TOUCHED_COUNT, LOGGED_COUNT = range(
-    40, 46
-)
-FORWARDING, ITEMS, RESULTS, FIRST_EVENT = range(46, 50)
-SCRATCH = 50
-TYPES = 58
-MEMORY_SIZE = 64
+# Room for one row's predicates while it is arranged.
+PLAN = _array(np.int64, (PLAN_COLUMNS := 5))
+
+# Plain numbers and masks, kept behind the addresses.
+ATTRIBUTE_COUNT, SEGMENT_COUNT, EPOCH, TOUCHED_COUNT = range(40, 44)
+FORWARDING, ITEMS, RESULTS, FIRST_EVENT = range(44, 48)
+SCRATCH = 48
+TYPES = 56
+GROUP_MASK, SUBGROUP_MASK, MEMBER_MASK, UNSURE_MASK = range(64, 80, 4)
+MEMORY_SIZE = 80
 
 
 class Memory:
@@ -171,7 +183,7 @@ class Memory:
         self.addresses = np.zeros(MEMORY_SIZE, np.int64)
         self.address = self.addresses.ctypes.data
         self._arrays: list[NDArray[Any]] = []
-        for number, (dtype, columns) in sorted(_COLUMNS.items()):
+        for number, (dtype, columns) in enumerate(_KINDS):
             self._arrays.append(np.zeros(0, dtype))
             self.replace(number, np.zeros(16 if columns == 1 else (16, columns), dtype))
 
@@ -181,7 +193,7 @@ class Memory:
 
     def replace(self, number: int, array: NDArray[Any] | Sequence[Any]) -> None:
         """Put another array in place of one; it is converted and never empty."""
-        dtype, columns = _COLUMNS[number]
+        dtype, columns = _KINDS[number]
         shape = (-1,) if columns == 1 else (-1, columns)
         fresh = np.ascontiguousarray(array, dtype).reshape(shape)
         if len(fresh) == 0:

@@ -6,22 +6,50 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.matching.compiling import kernel
+from sapwood.matching.compiling import kernel, part
 from sapwood.matching.layout import (
     CHUNK,
-    DESTINATION_COUNT,
-    DESTINATION_FOUND,
+    DESTINATION_SLOT,
     EPOCH,
     FIRST_EVENT,
     FORWARDING,
     ITEMS,
+    NARROW,
     RESULTS,
+    TABLE,
+    WIDE,
 )
-from sapwood.matching.raw import long_at, set_long, set_word
-from sapwood.matching.reading import forget_chunk, read_chunk
+from sapwood.matching.raw import int_at, long_at, set_long, set_word
+from sapwood.matching.reading import forget_chunk, note_touched, read_chunk
 from sapwood.matching.searching import search
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@part
+def _match_chunk(
+    lanes: Any, memory: Any, events: Any, first: Any, count: Any, names: Any, exclude: Any
+) -> Any:
+    """Match one chunk; -1, or the number of a bad event."""
+    set_long(memory, EPOCH, long_at(memory, EPOCH) + 1)
+    set_long(memory, FIRST_EVENT, first)
+    bad = read_chunk(lanes, memory, events, first, count, names)
+    if bad < 0:
+        if exclude >= 0:
+            _mark_found(lanes, memory, 0)
+            _mark_found(lanes, memory, exclude)
+        search(lanes, memory)
+    forget_chunk(lanes, memory, count)
+    return bad
+
+
+@part
+def _mark_found(lanes: Any, memory: Any, destination: Any) -> None:
+    """Take a destination for found, for all events: it is not reported then."""
+    slot = np.int64(int_at(long_at(memory, DESTINATION_SLOT), destination))
+    note_touched(memory, slot)
+    for lane in range(len(lanes)):
+        set_word(long_at(memory, TABLE), slot * len(lanes) + lane, _ALL)
 
 
 @kernel
@@ -37,20 +65,12 @@ def match_events(
     set_long(memory, ITEMS, items)
     set_long(memory, RESULTS, results)
     set_long(memory, FORWARDING, exclude >= 0)
-    for first in range(0, count, CHUNK):
+    first, bad = 0, -1
+    while first < count and bad < 0:
         size = min(CHUNK, count - first)
-        set_long(memory, EPOCH, long_at(memory, EPOCH) + 1)
-        set_long(memory, FIRST_EVENT, first)
-        bad = read_chunk(memory, events, first, size, names)
-        if bad < 0:
-            if exclude >= 0:
-                found = long_at(memory, DESTINATION_FOUND)
-                for destination in range(long_at(memory, DESTINATION_COUNT)):
-                    set_word(found, destination, 0)
-                set_word(found, 0, _ALL)
-                set_word(found, exclude, _ALL)
-            search(memory)
-        forget_chunk(memory, size)
-        if bad >= 0:
-            return bad
-    return -1
+        if size > 64:
+            bad = _match_chunk(WIDE, memory, events, first, size, names, exclude)
+        else:
+            bad = _match_chunk(NARROW, memory, events, first, size, names, exclude)
+        first += size
+    return bad

@@ -41,9 +41,7 @@ from sapwood.matching.layout import (
     POINTS,
     PRESENT,
     SCRATCH,
-    SET_LINKS,
     SLOT_HITS,
-    SLOT_SETS,
     TABLE,
     TEXT_BLOCK,
     TEXT_CELLS,
@@ -134,31 +132,40 @@ def _is_name(memory: Any, key: Any) -> Any:
 
 
 @part
-def _mark(memory: Any, slot: Any, bit: Any) -> None:
-    """Set an event's bit in a slot, and note the slot if it was empty."""
+def note_touched(memory: Any, slot: Any) -> None:
+    """Remember a slot that is to be cleared after the chunk."""
+    count = long_at(memory, TOUCHED_COUNT)
+    set_int(long_at(memory, TOUCHED), count, slot)
+    set_long(memory, TOUCHED_COUNT, count + 1)
+
+
+@part
+def is_empty(lanes: Any, table: Any, slot: Any) -> Any:
+    """Whether no bit of a slot's mask is set."""
+    word = np.uint64(0)
+    for lane in range(len(lanes)):
+        word |= word_at(table, slot * len(lanes) + lane)
+    return word == 0
+
+
+@part
+def _set_bit(lanes: Any, table: Any, slot: Any, event: Any) -> None:
+    at = slot * len(lanes) + (event >> 6)
+    set_word(table, at, word_at(table, at) | np.uint64(1) << np.uint64(event & 63))
+
+
+@part
+def _touch(lanes: Any, memory: Any, slot: Any, event: Any) -> None:
+    """Set an event's bit in a point's slot, and note the slot if it was empty."""
     table, hits = long_at(memory, TABLE), long_at(memory, SLOT_HITS)
-    word = word_at(table, slot)
-    if word == 0:
-        count = long_at(memory, TOUCHED_COUNT)
-        set_int(long_at(memory, TOUCHED), count, slot)
-        set_long(memory, TOUCHED_COUNT, count + 1)
-    set_word(table, slot, word | bit)
+    if is_empty(lanes, table, slot):
+        note_touched(memory, slot)
+    _set_bit(lanes, table, slot, event)
     set_long(hits, slot, long_at(hits, slot) + 1)
 
 
 @part
-def _touch(memory: Any, slot: Any, bit: Any) -> None:
-    """Set an event's bit in a point's slot and in those of the sets that hold the point."""
-    _mark(memory, slot, bit)
-    link = int_at(long_at(memory, SLOT_SETS), slot)
-    links = long_at(memory, SET_LINKS)
-    while link != 0:
-        _mark(memory, int_at(links, 2 * link), bit)
-        link = int_at(links, 2 * link + 1)
-
-
-@part
-def _place(memory: Any, attribute: Any, kind: Any, bit: Any) -> None:
+def _place(lanes: Any, memory: Any, attribute: Any, kind: Any, event: Any) -> None:
     """Mark the cell of a number or a text in its attribute's block."""
     table = long_at(memory, TABLE)
     bits = long_at(memory, _BITS)
@@ -167,23 +174,22 @@ def _place(memory: Any, attribute: Any, kind: Any, bit: Any) -> None:
         if block:
             first, count = long_at(attribute, TEXT_FIRST), long_at(attribute, TEXT_CELLS)
             slot = block + 2 + text_cell(memory, first, count, bits, long_at(memory, _LENGTH))
-            set_word(table, slot, word_at(table, slot) | bit)
+            _set_bit(lanes, table, slot, event)
     else:
         block = long_at(attribute, NUMBER_BLOCK)
         if block:
             first, count = long_at(attribute, NUMBER_FIRST), long_at(attribute, NUMBER_CELLS)
             real = np.float64(bits) if kind == INTEGER else as_float(bits)
             slot = block + 2 + number_cell(long_at(memory, NUMBER_BOUNDS), first, count, real)
-            set_word(table, slot, word_at(table, slot) | bit)
+            _set_bit(lanes, table, slot, event)
 
 
 @part
-def _note(memory: Any, event: Any, number: Any, value: Any) -> Any:
+def _note(lanes: Any, memory: Any, event: Any, number: Any, value: Any) -> Any:
     """Take in one attribute of an event; False if its value is not acceptable."""
     kind = _read_value(memory, value)
     if kind == MISSING:
         return False
-    bit = np.uint64(1) << np.uint64(event)
     place = event * long_at(memory, ATTRIBUTE_COUNT) + number
     set_byte(long_at(memory, VALUE_KIND), place, kind)
     attribute = long_at(memory, ATTRIBUTES) + 8 * ATTRIBUTE_COLUMNS * number
@@ -191,21 +197,21 @@ def _note(memory: Any, event: Any, number: Any, value: Any) -> Any:
     if kind <= TRUE:
         slot = long_at(attribute, FALSE_SLOT - FALSE + kind)
         if slot:
-            _touch(memory, slot, bit)
+            _touch(lanes, memory, slot, event)
         return True
     set_long(long_at(memory, VALUE_BITS), place, long_at(memory, _BITS))
     set_long(long_at(memory, VALUE_LENGTH), place, long_at(memory, _LENGTH))
-    _place(memory, attribute, kind, bit)
+    _place(lanes, memory, attribute, kind, event)
     points = long_at(attribute, POINTS)
     if points:
         found = dict_get(points, value)
         if found != 0:
-            _touch(memory, int_value(found, memory + 8 * _OUT), bit)
+            _touch(lanes, memory, int_value(found, memory + 8 * _OUT), event)
     return True
 
 
 @part
-def _read_event(memory: Any, event: Any, dictionary: Any, names: Any) -> Any:
+def _read_event(lanes: Any, memory: Any, event: Any, dictionary: Any, names: Any) -> Any:
     """Take in an event; False if it is not acceptable."""
     if _type_of(dictionary) != long_at(memory, _DICT) or dict_size(dictionary) > _ATTRIBUTES_MAX:
         return False
@@ -219,13 +225,13 @@ def _read_event(memory: Any, event: Any, dictionary: Any, names: Any) -> Any:
         if number == 0:
             if not _is_name(memory, key) or _read_value(memory, value) == MISSING:
                 return False
-        elif not _note(memory, event, int_value(number, memory + 8 * _OUT), value):
+        elif not _note(lanes, memory, event, int_value(number, memory + 8 * _OUT), value):
             return False
     return True
 
 
 @part
-def read_chunk(memory: Any, events: Any, first: Any, count: Any, names: Any) -> Any:
+def read_chunk(lanes: Any, memory: Any, events: Any, first: Any, count: Any, names: Any) -> Any:
     """Read events of a list into the masks; the number of the first bad one, or -1.
 
     ``events`` and ``names`` (from attribute names to numbers) are addresses. Whatever the outcome,
@@ -233,38 +239,48 @@ def read_chunk(memory: Any, events: Any, first: Any, count: Any, names: Any) -> 
     """
     set_long(memory, TOUCHED_COUNT, 0)
     for event in range(count):
-        if not _read_event(memory, event, list_get(events, first + event), names):
+        if not _read_event(lanes, memory, event, list_get(events, first + event), names):
             return first + event
     table = long_at(memory, TABLE)
-    set_word(table, ACTIVE, _ALL >> np.uint64(64 - count))
+    for lane in range(len(lanes)):
+        rest = count - 64 * lane
+        word = _ALL if rest >= 64 else (np.uint64(1) << np.uint64(max(rest, 0))) - np.uint64(1)
+        set_word(table, ACTIVE * len(lanes) + lane, word)
     attribute = long_at(memory, ATTRIBUTES)
     for _ in range(long_at(memory, ATTRIBUTE_COUNT)):
         if long_at(attribute, NUMBER_BLOCK):
-            accumulate(table, long_at(attribute, NUMBER_BLOCK), long_at(attribute, NUMBER_CELLS))
+            accumulate(
+                lanes, table, long_at(attribute, NUMBER_BLOCK), long_at(attribute, NUMBER_CELLS)
+            )
         if long_at(attribute, TEXT_BLOCK):
-            accumulate(table, long_at(attribute, TEXT_BLOCK), long_at(attribute, TEXT_CELLS))
+            accumulate(lanes, table, long_at(attribute, TEXT_BLOCK), long_at(attribute, TEXT_CELLS))
         attribute += 8 * ATTRIBUTE_COLUMNS
     return -1
 
 
 @part
-def _clear(table: Any, block: Any, cells: Any) -> None:
-    if block:
-        for slot in range(block, block + cells + BLOCK_PADDING):
-            set_word(table, slot, 0)
+def _clear(lanes: Any, table: Any, first: Any, count: Any) -> None:
+    """Clear the masks of slots in a row."""
+    for at in range(first * len(lanes), (first + count) * len(lanes)):
+        set_word(table, at, 0)
 
 
 @part
-def forget_chunk(memory: Any, count: Any) -> None:
-    """Clear what ``read_chunk`` left in masks and values."""
+def forget_chunk(lanes: Any, memory: Any, count: Any) -> None:
+    """Clear what ``read_chunk`` and a search left in masks and values."""
     table, touched = long_at(memory, TABLE), long_at(memory, TOUCHED)
     for at in range(long_at(memory, TOUCHED_COUNT)):
-        set_word(table, int_at(touched, at), 0)
+        _clear(lanes, table, np.int64(int_at(touched, at)), 1)
+    _clear(lanes, table, ACTIVE, 1)
     kinds, attribute_count = long_at(memory, VALUE_KIND), long_at(memory, ATTRIBUTE_COUNT)
     for place in range(count * attribute_count):
         set_byte(kinds, place, MISSING)
     attribute = long_at(memory, ATTRIBUTES)
     for _ in range(attribute_count):
-        _clear(table, long_at(attribute, NUMBER_BLOCK), long_at(attribute, NUMBER_CELLS))
-        _clear(table, long_at(attribute, TEXT_BLOCK), long_at(attribute, TEXT_CELLS))
+        block, cells = long_at(attribute, NUMBER_BLOCK), long_at(attribute, NUMBER_CELLS)
+        if block:
+            _clear(lanes, table, block, cells + BLOCK_PADDING)
+        block, cells = long_at(attribute, TEXT_BLOCK), long_at(attribute, TEXT_CELLS)
+        if block:
+            _clear(lanes, table, block, cells + BLOCK_PADDING)
         attribute += 8 * ATTRIBUTE_COLUMNS

@@ -6,7 +6,6 @@ array by single numbers is slow, by slices it is not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -78,10 +77,12 @@ class RowStore:
 
     def add(self, box: Box, entry: int) -> int:
         """Append a row for a box of an entry's filter; its number."""
-        row = self._rows.add((entry, self._predicates.count, len(box)))
+        predicates, attribute_of = self._predicates, self._vocabulary.attribute
+        row = self._rows.add((entry, predicates.count, len(box)))
         for name, constraint in box:
-            attribute = self._vocabulary.attribute(name)
-            self._predicates.add(self._predicate(attribute, constraint))
+            attribute = attribute_of(name)
+            predicates.items.append((*self._predicate(attribute, constraint), attribute))
+        predicates.count += len(box)
         if len(box) > self.longest:
             self.longest = len(box)
         return row
@@ -99,11 +100,9 @@ class RowStore:
                     return POINT, self._vocabulary.point(attribute, texts.ranges[0])
                 return TEXT_RANGE, self._add_text_range(attribute, texts.ranges)
         members = members_of(constraint)
-        if members is None:
-            return ON_DEMAND, self._vocabulary.lazy(attribute, constraint)
-        if len(members) == 1:
+        if members is not None and len(members) == 1:
             return POINT, self._vocabulary.point(attribute, members[0])
-        return POINT, self._vocabulary.one_of(attribute, constraint, members)
+        return ON_DEMAND, self._vocabulary.lazy(attribute, constraint)
 
     def _add_number_range(self, attribute: int, cuts: NumberCuts) -> int:
         if not self._vocabulary.has_block(attribute, NUMBER_BLOCK):
@@ -129,15 +128,19 @@ class RowStore:
         at, rows = self._rows.take()
         if not rows:
             return
-        self._write_columns((ROW_ENTRY, ROW_FIRST, ROW_COUNT), at, rows)
-        self._write_columns((PREDICATE_KIND, PREDICATE_REFERENCE), *self._predicates.take())
+        entry, first, count = np.array(rows, np.int64).T
+        self._memory.write(ROW_ENTRY, at, entry)
+        self._memory.write(ROW_FIRST, at, first)
+        self._memory.write(ROW_COUNT, at, count)
+        at, predicates = self._predicates.take()
+        kind, reference, attribute = np.array(predicates, np.int64).reshape(-1, 3).T
+        self._memory.write(PREDICATE_KIND, at, kind)
+        self._memory.write(PREDICATE_REFERENCE, at, reference)
+        is_slot = (kind == POINT) | (kind == ON_DEMAND)
+        self._vocabulary.count_references(attribute, reference[is_slot])
         self._memory.write(NUMBER_RANGES, *self._number_ranges.take())
         self._memory.write(TEXT_RANGES, *self._text_ranges.take())
-
-    def _write_columns(self, numbers: Sequence[int], at: int, items: list[Any]) -> None:
-        columns = np.array(items, np.int64).reshape(-1, len(numbers)).T
-        for number, column in zip(numbers, columns, strict=True):
-            self._memory.write(number, at, column)
+        self._vocabulary.texts.flush()
 
     def drop(self, row: int) -> None:
         """Mark a row as removed and release what its predicates refer to."""

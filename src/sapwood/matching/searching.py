@@ -21,20 +21,20 @@ from sapwood.matching.exact import compare_text, holds, is_after_cut
 from sapwood.matching.layout import (
     ACTIVE,
     ATTRIBUTE_COUNT,
+    CHAINS,
     CODE,
-    DESTINATION_FOUND,
+    DESTINATION_SLOT,
     DIRECTORY,
     EMPTY,
     ENTRY_DESTINATION,
-    ENTRY_FOUND,
-    ENTRY_ROWS,
+    ENTRY_SLOT,
     EPOCH,
     FIRST_EVENT,
     FORWARDING,
-    FOUND_LOG,
     GROUP_COLUMNS,
     GROUP_END,
     GROUP_FIRST,
+    GROUP_MASK,
     GROUP_SCAN,
     GROUPS,
     HASH_FIRST,
@@ -44,8 +44,9 @@ from sapwood.matching.layout import (
     HIGH_SIDE,
     ITEMS,
     LAZY,
-    LOGGED_COUNT,
     LOW_SIDE,
+    MEMBER_COLUMNS,
+    MEMBER_MASK,
     MEMBERS,
     NUMBER_RANGE,
     NUMBER_RANGE_COLUMNS,
@@ -62,6 +63,7 @@ from sapwood.matching.layout import (
     SLOT_EPOCH,
     SLOT_PROGRAM,
     SUBGROUP_COLUMNS,
+    SUBGROUP_MASK,
     SUBGROUPS,
     TABLE,
     TEXT_RANGE,
@@ -70,11 +72,27 @@ from sapwood.matching.layout import (
     TEXTS,
     TOUCHED,
     TOUCHED_COUNT,
+    UNSURE_MASK,
     VALUE_BITS,
     VALUE_KIND,
     VALUE_LENGTH,
 )
-from sapwood.matching.raw import byte_at, int_at, long_at, set_int, set_long, set_word, word_at
+from sapwood.matching.raw import (
+    bit_count,
+    byte_at,
+    int_at,
+    long_at,
+    lowest_bit,
+    meets,
+    narrow,
+    set_long,
+    set_word,
+    word_at,
+)
+from sapwood.matching.reading import is_empty, note_touched
+
+FEW_EVENTS = 8
+"""Up to this many events of a mask, a lazy constraint is evaluated for them alone."""
 
 _ONE = np.uint64(1)
 
@@ -87,44 +105,82 @@ def hash_of(slot: Any, size: Any) -> Any:
 
 
 @part
-def _lazy_word(memory: Any, slot: Any) -> Any:
-    """The word of a slot that is computed on demand, at most once a chunk."""
-    table, epochs, epoch = (
-        long_at(memory, TABLE),
-        long_at(memory, SLOT_EPOCH),
-        long_at(memory, EPOCH),
-    )
-    if long_at(epochs, slot) == epoch:
-        return word_at(table, slot)
-    kinds, bits = long_at(memory, VALUE_KIND), long_at(memory, VALUE_BITS)
-    lengths, code, texts = (
-        long_at(memory, VALUE_LENGTH),
+def _lazy_holds(memory: Any, slot: Any, event: Any) -> Any:
+    """Whether an event satisfies the constraint of a lazy slot."""
+    attribute = np.int64(int_at(long_at(memory, SLOT_ATTRIBUTE), slot))
+    place = event * long_at(memory, ATTRIBUTE_COUNT) + attribute
+    return holds(
         long_at(memory, CODE),
+        long_at(long_at(memory, SLOT_PROGRAM), slot),
         long_at(memory, TEXTS),
+        byte_at(long_at(memory, VALUE_KIND), place),
+        long_at(long_at(memory, VALUE_BITS), place),
+        long_at(long_at(memory, VALUE_LENGTH), place),
     )
-    program = long_at(long_at(memory, SLOT_PROGRAM), slot)
-    place = np.int64(int_at(long_at(memory, SLOT_ATTRIBUTE), slot))
-    active = word_at(table, ACTIVE)
-    word = np.uint64(0)
-    bit = _ONE
-    while bit & active:
-        kind, value, length = byte_at(kinds, place), long_at(bits, place), long_at(lengths, place)
-        if holds(code, program, texts, kind, value, length):
-            word |= bit
-        bit <<= _ONE
-        place += long_at(memory, ATTRIBUTE_COUNT)
-    set_word(table, slot, word)
-    set_long(epochs, slot, epoch)
-    return word
 
 
 @part
-def _word(memory: Any, table: Any, node: Any) -> Any:
-    """The events that may satisfy the predicate a node begins with: its low and high slot."""
-    low = int_at(node, 0)
+def _evaluate(lanes: Any, memory: Any, target: Any, source: Any, slot: Any) -> Any:
+    """Write the events of a mask that satisfy a lazy slot's constraint; whether there are any."""
+    left = np.uint64(0)
+    for lane in range(len(lanes)):
+        word = rest = word_at(source, lane)
+        while rest:
+            bit = lowest_bit(rest)
+            if not _lazy_holds(memory, slot, 64 * lane + bit):
+                word &= ~(_ONE << np.uint64(bit))
+            rest &= rest - _ONE
+        set_word(target, lane, word)
+        left |= word
+    return left != 0
+
+
+@part
+def _is_few(lanes: Any, mask: Any) -> Any:
+    """Whether a mask has so few events that evaluating a constraint for all would be waste."""
+    count = 0
+    for lane in range(len(lanes)):
+        count += bit_count(word_at(mask, lane))
+    return count <= FEW_EVENTS
+
+
+@part
+def _unite(lanes: Any, memory: Any, slot: Any, points: Any) -> None:
+    """Compute the mask of a set of points from theirs; their list is part of the code."""
+    table, code, width = long_at(memory, TABLE), long_at(memory, CODE), len(lanes)
+    for lane in range(width):
+        word = np.uint64(0)
+        for at in range(points + 1, points + 1 + long_at(code, points)):
+            word |= word_at(table, long_at(code, at) * width + lane)
+        set_word(table, slot * width + lane, word)
+
+
+@part
+def _pass_lazy(lanes: Any, memory: Any, target: Any, source: Any, slot: Any) -> Any:
+    """Write the events of a mask that satisfy a lazy slot's predicate; whether there are any."""
+    table, width = long_at(memory, TABLE), 8 * len(lanes)
+    epochs, epoch = long_at(memory, SLOT_EPOCH), long_at(memory, EPOCH)
+    if long_at(epochs, slot) != epoch:
+        program = long_at(long_at(memory, SLOT_PROGRAM), slot)
+        if program >= 0 and _is_few(lanes, source):
+            return _evaluate(lanes, memory, target, source, slot)
+        set_long(epochs, slot, epoch)
+        note_touched(memory, slot)
+        if program >= 0:
+            _evaluate(lanes, memory, table + width * slot, table + width * ACTIVE, slot)
+        else:
+            _unite(lanes, memory, slot, -1 - program)
+    return narrow(lanes, target, source, table + width * slot, table)
+
+
+@part
+def _pass(lanes: Any, memory: Any, target: Any, source: Any, node: Any) -> Any:
+    """Write the events of a mask that may satisfy a node's predicate; whether there are any."""
+    table, width = long_at(memory, TABLE), 8 * len(lanes)
+    low, high = np.int64(int_at(node, 0)), np.int64(int_at(node, 1))
     if low == LAZY:
-        return _lazy_word(memory, int_at(node, 1))
-    return word_at(table, int_at(node, 1)) & ~word_at(table, low)
+        return _pass_lazy(lanes, memory, target, source, high)
+    return narrow(lanes, target, source, table + width * high, table + width * low)
 
 
 @part
@@ -178,141 +234,166 @@ def _row_holds(memory: Any, row: Any, event: Any) -> Any:
 
 
 @part
-def _unsure(table: Any, mask: Any, link: Any, end: Any) -> Any:
-    """The events of a member's mask that lie in a cell with an end of one of its ranges."""
-    sure = mask
-    while link < end:
-        low, high = int_at(link, 0), int_at(link, 1)
+def _drop_sure(lanes: Any, memory: Any, link: Any, count: Any) -> None:
+    """Drop from the sure events those in a cell with an end of a range among some links."""
+    table, width, sure = long_at(memory, TABLE), 8 * len(lanes), memory + 8 * UNSURE_MASK
+    for _ in range(count):
+        low, high = np.int64(int_at(link, 0)), np.int64(int_at(link, 1))
         if low > EMPTY:
-            sure &= word_at(table, high - 1) & ~word_at(table, low + 1)
+            narrow(lanes, sure, sure, table + width * (high - 1), table + width * (low + 1))
         link += 8
-    return mask & ~sure
 
 
 @part
-def _confirmed(memory: Any, row: Any, mask: Any, unsure: Any) -> Any:
-    """The mask without the unsure events that the row does not match exactly."""
-    event = 0
-    while unsure:
-        if unsure & _ONE and not _row_holds(memory, row, event):
-            mask &= ~(_ONE << np.uint64(event))
-        unsure >>= _ONE
-        event += 1
-    return mask
+def _find_unsure(lanes: Any, memory: Any, member: Any, rest: Any, count: Any) -> Any:
+    """Find the events of a member's mask that do not lie well within all of its ranges.
+
+    Whether there are any.
+    """
+    unsure, mask = memory + 8 * UNSURE_MASK, memory + 8 * MEMBER_MASK
+    narrow(lanes, unsure, mask, mask, long_at(memory, TABLE))
+    _drop_sure(lanes, memory, member, 2)
+    _drop_sure(lanes, memory, rest, count)
+    return narrow(lanes, unsure, mask, mask, unsure)
 
 
 @part
-def _append(memory: Any, mask: Any, number: Any) -> None:
-    """Append an item to the result lists of the events in a mask."""
-    item = list_get(long_at(memory, ITEMS), number)
-    results = long_at(memory, RESULTS)
-    event = long_at(memory, FIRST_EVENT)
-    while mask:
-        if mask & _ONE:
-            list_append(list_get(results, event), item)
-        mask >>= _ONE
-        event += 1
+def _confirm(lanes: Any, memory: Any, row: Any) -> Any:
+    """Take out of a member's mask the unsure events that its row does not match exactly.
+
+    Whether any are left.
+    """
+    left = np.uint64(0)
+    for lane in range(len(lanes)):
+        word, unsure = word_at(memory, MEMBER_MASK + lane), word_at(memory, UNSURE_MASK + lane)
+        while unsure:
+            bit = lowest_bit(unsure)
+            if not _row_holds(memory, row, 64 * lane + bit):
+                word &= ~(_ONE << np.uint64(bit))
+            unsure &= unsure - _ONE
+        set_word(memory, MEMBER_MASK + lane, word)
+        left |= word
+    return left != 0
 
 
 @part
-def _report(memory: Any, entry: Any, mask: Any) -> None:
-    """Give out an entry's key, or its destination if it is new, for the events in a mask."""
-    if long_at(memory, FORWARDING):
-        destination = int_at(long_at(memory, ENTRY_DESTINATION), entry)
-        found = long_at(memory, DESTINATION_FOUND)
-        before = word_at(found, destination)
-        set_word(found, destination, before | mask)
-        _append(memory, mask & ~before, destination)
-        return
-    if int_at(long_at(memory, ENTRY_ROWS), entry) > 1:
-        found = long_at(memory, ENTRY_FOUND)
-        before = word_at(found, entry)
-        if before == 0:
-            logged = long_at(memory, LOGGED_COUNT)
-            set_int(long_at(memory, FOUND_LOG), logged, entry)
-            set_long(memory, LOGGED_COUNT, logged + 1)
-        set_word(found, entry, before | mask)
-        mask &= ~before
-    _append(memory, mask, entry)
-
-
-@part
-def _meet(memory: Any, member: Any, word: Any) -> None:
-    """Report a member for the events that its whole chain leaves of a mask."""
+def _first_time(lanes: Any, memory: Any, slot: Any) -> None:
+    """Take out of a member's mask what was found for a slot before; it is found now."""
     table = long_at(memory, TABLE)
-    row, end = int_at(member, 0), member + 8 * (int_at(member, 1) + 1)
-    link = member + 8
-    while link < end and word:
-        word &= _word(memory, table, link)
-        link += 8
-    if word == 0:
+    if is_empty(lanes, table, slot):
+        note_touched(memory, slot)
+    for lane in range(len(lanes)):
+        word = word_at(memory, MEMBER_MASK + lane)
+        before = word_at(table, slot * len(lanes) + lane)
+        set_word(table, slot * len(lanes) + lane, before | word)
+        set_word(memory, MEMBER_MASK + lane, word & ~before)
+
+
+@part
+def _report(lanes: Any, memory: Any, entry: Any) -> None:
+    """Give out an entry's key, or its destination if it is new, for the events in its mask."""
+    number = np.int64(entry)
+    if long_at(memory, FORWARDING):
+        number = np.int64(int_at(long_at(memory, ENTRY_DESTINATION), entry))
+        _first_time(lanes, memory, np.int64(int_at(long_at(memory, DESTINATION_SLOT), number)))
+    else:
+        slot = np.int64(int_at(long_at(memory, ENTRY_SLOT), entry))
+        if slot:
+            _first_time(lanes, memory, slot)
+    item = list_get(long_at(memory, ITEMS), number)
+    results, first = long_at(memory, RESULTS), long_at(memory, FIRST_EVENT)
+    for lane in range(len(lanes)):
+        word = word_at(memory, MEMBER_MASK + lane)
+        while word:
+            list_append(list_get(results, first + 64 * lane + lowest_bit(word)), item)
+            word &= word - _ONE
+
+
+@part
+def _meet(lanes: Any, memory: Any, member: Any, source: Any) -> None:
+    """Report a member for the events that its whole chain leaves of a mask."""
+    mask = memory + 8 * MEMBER_MASK
+    chain = long_at(memory, CHAINS) + 8 * np.int64(int_at(member, 4))
+    row, count = int_at(chain, 0), int_at(chain, 1)
+    if not _pass(lanes, memory, mask, source, member):
         return
+    if not _pass(lanes, memory, mask, mask, member + 8):
+        return
+    for link in range(1, count + 1):
+        if not _pass(lanes, memory, mask, mask, chain + 8 * link):
+            return
     entry = int_at(long_at(memory, ROW_ENTRY), row)
     if entry < 0:
         return
-    unsure = _unsure(table, word, member + 8, end)
-    if unsure:
-        word = _confirmed(memory, row, word, unsure)
-    if word:
-        _report(memory, entry, word)
+    if not _find_unsure(lanes, memory, member, chain + 8, count) or _confirm(lanes, memory, row):
+        _report(lanes, memory, entry)
 
 
 @part
-def _search_members(memory: Any, member: Any, count: Any, mask: Any) -> None:
+def _search_members(lanes: Any, memory: Any, member: Any, count: Any, source: Any) -> None:
     """Search members that stand one behind the other.
 
-    Nearly all fail at one of the first two links of their chain, so these are tested together,
-    without a branch in between that the processor would guess wrong.
+    The first two links of a chain are tested together, without a branch in between that the
+    processor would guess wrong; those that are lazy pass for now.
     """
-    table = long_at(memory, TABLE)
+    table, width = long_at(memory, TABLE), 8 * len(lanes)
     for _ in range(count):
-        links = int_at(member, 1)
-        word = mask
-        if links >= 2:
-            low, other_low = int_at(member, 2), int_at(member, 4)
-            if (low | other_low) >= 0:
-                word &= word_at(table, int_at(member, 3)) & ~word_at(table, low)
-                word &= word_at(table, int_at(member, 5)) & ~word_at(table, other_low)
-        if word:
-            _meet(memory, member, word)
-        member += 8 * (links + 1)
+        low, high = np.int64(int_at(member, 0)), np.int64(int_at(member, 1))
+        low2, high2 = np.int64(int_at(member, 2)), np.int64(int_at(member, 3))
+        high = ACTIVE if low < 0 else high
+        high2 = ACTIVE if low2 < 0 else high2
+        if meets(
+            lanes,
+            source,
+            table + width * high,
+            table + width * max(low, EMPTY),
+            table + width * high2,
+            table + width * max(low2, EMPTY),
+        ):
+            _meet(lanes, memory, member, source)
+        member += 4 * MEMBER_COLUMNS
 
 
 @part
-def _not_yet_found(memory: Any, mask: Any, destination: Any) -> Any:
-    """The events of a mask for which a group's destination, if it has one, is still open."""
+def _drop_found(lanes: Any, memory: Any, mask: Any, destination: Any) -> Any:
+    """Drop from a mask the events for which a group's own destination was found already.
+
+    Whether any are left.
+    """
+    table, width = long_at(memory, TABLE), 8 * len(lanes)
+    found = table + width * EMPTY
     if destination >= 0 and long_at(memory, FORWARDING):
-        return mask & ~word_at(long_at(memory, DESTINATION_FOUND), destination)
-    return mask
+        found = table + width * np.int64(int_at(long_at(memory, DESTINATION_SLOT), destination))
+    return narrow(lanes, mask, mask, mask, found)
 
 
 @part
-def _search_group(memory: Any, group: Any) -> None:
+def _search_group(lanes: Any, memory: Any, group: Any) -> None:
     """Search a group, given by its address."""
-    table = long_at(memory, TABLE)
+    mask, inner = memory + 8 * GROUP_MASK, memory + 8 * SUBGROUP_MASK
+    active = long_at(memory, TABLE) + 8 * len(lanes) * ACTIVE
     destination = int_at(group, 4)
-    word = _not_yet_found(memory, _word(memory, table, group), destination)
-    if word == 0:
+    if not _pass(lanes, memory, mask, active, group):
+        return
+    if destination >= 0 and not _drop_found(lanes, memory, mask, destination):
         return
     subgroups, members = long_at(memory, SUBGROUPS), long_at(memory, MEMBERS)
     for number in range(int_at(group, 2), int_at(group, 3)):
         subgroup = subgroups + 4 * SUBGROUP_COLUMNS * number
-        inner = word & _word(memory, table, subgroup)
-        if inner:
-            first = members + 8 * np.int64(int_at(subgroup, 2))
-            _search_members(memory, first, int_at(subgroup, 3), inner)
-            word = _not_yet_found(memory, word, destination)
-            if word == 0:
+        if _pass(lanes, memory, inner, mask, subgroup):
+            first = members + 4 * MEMBER_COLUMNS * np.int64(int_at(subgroup, 2))
+            _search_members(lanes, memory, first, int_at(subgroup, 3), inner)
+            if destination >= 0 and not _drop_found(lanes, memory, mask, destination):
                 return
 
 
 @part
-def _search_touched(memory: Any, segment: Any) -> None:
+def _search_touched(lanes: Any, memory: Any, segment: Any, count: Any) -> None:
     """Search the groups of points whose slot the chunk touched."""
     touched, groups = long_at(memory, TOUCHED), long_at(memory, GROUPS)
     hashed = long_at(memory, HASHED) + 4 * long_at(segment, HASH_FIRST)
     size, scan = long_at(segment, HASH_SIZE), long_at(segment, GROUP_SCAN)
-    for at in range(long_at(memory, TOUCHED_COUNT)):
+    for at in range(count):
         slot = int_at(touched, at)
         place = hash_of(slot, size)
         number = np.int64(int_at(hashed, place))
@@ -320,24 +401,21 @@ def _search_touched(memory: Any, segment: Any) -> None:
             place = (place + 1) & (size - 1)
             number = np.int64(int_at(hashed, place))
         while 0 <= number < scan and int_at(groups, GROUP_COLUMNS * number + 1) == slot:
-            _search_group(memory, groups + 4 * GROUP_COLUMNS * number)
+            _search_group(lanes, memory, groups + 4 * GROUP_COLUMNS * number)
             number += 1
 
 
 @part
-def search(memory: Any) -> None:
+def search(lanes: Any, memory: Any) -> None:
     """Report everything in the segments that the chunk read last matches."""
     segment, groups = long_at(memory, DIRECTORY), long_at(memory, GROUPS)
+    touched = long_at(memory, TOUCHED_COUNT)
     for _ in range(long_at(memory, SEGMENT_COUNT)):
         first = long_at(segment, GROUP_SCAN)
-        if 2 * long_at(memory, TOUCHED_COUNT) < first - long_at(segment, GROUP_FIRST):
-            _search_touched(memory, segment)
+        if 2 * touched < first - long_at(segment, GROUP_FIRST):
+            _search_touched(lanes, memory, segment, touched)
         else:
             first = long_at(segment, GROUP_FIRST)
         for number in range(first, long_at(segment, GROUP_END)):
-            _search_group(memory, groups + 4 * GROUP_COLUMNS * number)
+            _search_group(lanes, memory, groups + 4 * GROUP_COLUMNS * number)
         segment += 8 * SEGMENT_COLUMNS
-    found, log = long_at(memory, ENTRY_FOUND), long_at(memory, FOUND_LOG)
-    for at in range(long_at(memory, LOGGED_COUNT)):
-        set_word(found, int_at(log, at), 0)
-    set_long(memory, LOGGED_COUNT, 0)

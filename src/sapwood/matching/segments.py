@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from sapwood.matching.arranging import (
     group_codes,
     loosen,
-    new_plan,
     read_members,
     write_groups,
     write_hash,
@@ -24,6 +23,9 @@ from sapwood.matching.arranging import (
 )
 from sapwood.matching.layout import (
     ACTIVE,
+    CHAIN_END,
+    CHAIN_FIRST,
+    CHAINS,
     DIRECTORY,
     EMPTY,
     ENTRY_DESTINATION,
@@ -35,9 +37,9 @@ from sapwood.matching.layout import (
     HASH_SIZE,
     HASHED,
     MEMBER_COUNT,
-    MEMBER_END,
     MEMBER_FIRST,
     MEMBERS,
+    PLAN,
     ROW_COUNT,
     ROW_ENTRY,
     SEGMENT_COLUMNS,
@@ -50,7 +52,7 @@ from sapwood.matching.layout import (
 NEW_ROWS_MAX = 256
 """Rows the last segment takes before it is arranged."""
 
-MERGE_FACTOR = 3
+MERGE_FACTOR = 2
 """A segment is merged with what follows when it is less than this many times larger."""
 
 OWN_GROUPS_MIN = 64
@@ -64,7 +66,6 @@ class SegmentStore:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        self._plan = new_plan(8)
         self._count = 0
         self._open(np.zeros(SEGMENT_COLUMNS, np.int64))
 
@@ -76,11 +77,11 @@ class SegmentStore:
 
     def append(self, rows: RowNumbers, events: int, longest: int) -> None:
         """Put new rows into the last segment; merge it with others if it is full then."""
-        self._fit(longest)
+        self._memory.reserve(PLAN, longest)
         last = self._memory[DIRECTORY][self._count - 1]
-        at = int(last[MEMBER_END])
-        self._reserve_members(rows, at)
-        last[MEMBER_END] = write_loose(self._memory.address, rows, events, self._plan, at)
+        member, chain = int(last[MEMBER_FIRST] + last[MEMBER_COUNT]), int(last[CHAIN_END])
+        self._reserve_members(rows, member, chain)
+        last[CHAIN_END] = write_loose(self._memory.address, rows, events, member, chain)
         last[MEMBER_COUNT] += len(rows)
         self._memory[SUBGROUPS][last[SUBGROUP_FIRST], 3] += len(rows)
         if last[MEMBER_COUNT] >= NEW_ROWS_MAX:
@@ -88,7 +89,7 @@ class SegmentStore:
 
     def rebuild(self, rows: RowNumbers, events: int, longest: int) -> None:
         """Arrange all rows given into one segment, in place of what was there."""
-        self._fit(longest)
+        self._memory.reserve(PLAN, longest)
         self._count = 0
         self._arrange(rows, events, np.zeros(SEGMENT_COLUMNS, np.int64))
 
@@ -112,33 +113,35 @@ class SegmentStore:
             return
         memory = self._memory
         codes = np.zeros((len(rows), 2), np.uint64)
-        group_codes(memory.address, rows, events, self._plan, codes)
+        group_codes(memory.address, rows, events, codes)
         owners = _owners(memory[ENTRY_DESTINATION][memory[ROW_ENTRY][rows]])
         order = np.lexsort((codes[:, 1], owners, codes[:, 0]))
-        codes, owners = codes[order], owners[order]
+        rows, codes, owners = rows[order], codes[order], owners[order]
         loosen(codes, owners)
-        regroup = np.lexsort((codes[:, 1], owners, codes[:, 0]))
-        rows, codes, owners = rows[order][regroup], codes[regroup], owners[regroup]
-        start = tuple(int(segment[at]) for at in (GROUP_FIRST, SUBGROUP_FIRST, MEMBER_FIRST))
-        self._reserve_members(rows, start[2])
+        start = tuple(
+            int(segment[at]) for at in (GROUP_FIRST, SUBGROUP_FIRST, MEMBER_FIRST, CHAIN_FIRST)
+        )
+        self._reserve_members(rows, start[2], start[3])
         self._reserve_groups(codes, owners, start[0], start[1])
-        ends = write_groups(memory.address, rows, codes, owners, events, self._plan, start)
-        segment[[GROUP_END, MEMBER_END, GROUP_SCAN]] = ends[0], ends[2], ends[3]
-        segment[MEMBER_COUNT] = len(rows)
+        group, subgroup, chain, scan = write_groups(
+            memory.address, rows, codes, owners, events, start
+        )
+        segment[[GROUP_SCAN, GROUP_END, CHAIN_END, MEMBER_COUNT]] = scan, group, chain, len(rows)
         self._write_hash(segment)
         self._enter(segment)
         behind = segment.copy()
-        behind[[GROUP_FIRST, SUBGROUP_FIRST, MEMBER_FIRST]] = ends[:3]
+        behind[[GROUP_FIRST, SUBGROUP_FIRST, CHAIN_FIRST]] = group, subgroup, chain
+        behind[MEMBER_FIRST] += len(rows)
         behind[HASH_FIRST] += behind[HASH_SIZE]
         self._open(behind)
 
     def _open(self, segment: NDArray[np.int64]) -> None:
         """Open an empty last segment: one group and subgroup that every event passes."""
         group, subgroup = int(segment[GROUP_FIRST]), int(segment[SUBGROUP_FIRST])
-        member = segment[MEMBER_END] = int(segment[MEMBER_FIRST])
         self._memory.write(GROUPS, group, [(EMPTY, ACTIVE, subgroup, subgroup + 1, -1)])
-        self._memory.write(SUBGROUPS, subgroup, [(EMPTY, ACTIVE, member, 0)])
-        segment[GROUP_SCAN], segment[GROUP_END] = group, group + 1
+        self._memory.write(SUBGROUPS, subgroup, [(EMPTY, ACTIVE, segment[MEMBER_FIRST], 0)])
+        segment[[GROUP_SCAN, GROUP_END]] = group, group + 1
+        segment[CHAIN_END] = segment[CHAIN_FIRST]
         segment[HASH_SIZE] = segment[MEMBER_COUNT] = 0
         self._enter(segment)
 
@@ -147,9 +150,10 @@ class SegmentStore:
         self._count += 1
         self._memory.addresses[SEGMENT_COUNT] = self._count
 
-    def _reserve_members(self, rows: RowNumbers, at: int) -> None:
+    def _reserve_members(self, rows: RowNumbers, member: int, chain: int) -> None:
         links = int(self._memory[ROW_COUNT][rows].sum())
-        self._memory.reserve(MEMBERS, at + len(rows) + links)
+        self._memory.reserve(MEMBERS, member + len(rows))
+        self._memory.reserve(CHAINS, chain + len(rows) + links)
 
     def _reserve_groups(
         self, codes: NDArray[np.uint64], owners: NDArray[Any], group: int, subgroup: int
@@ -165,10 +169,6 @@ class SegmentStore:
         self._memory.reserve(HASHED, start + size)
         write_hash(self._memory.address, first, scan, start, size)
         segment[HASH_SIZE] = size
-
-    def _fit(self, longest: int) -> None:
-        if longest > len(self._plan):
-            self._plan = new_plan(2 * longest)
 
 
 def _owners(destinations: NDArray[Any]) -> NDArray[np.int32]:

@@ -37,19 +37,26 @@ class TextStore:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
         self._used = 0
+        self._waiting = bytearray()
 
     def add(self, text: str) -> tuple[int, int]:
-        """Store a text; where it begins and how many bytes it has."""
+        """Take a text; where it begins and how many bytes it has. To be written by ``flush``."""
         return self.add_bytes(text.encode())
 
     def add_bytes(self, text: bytes) -> tuple[int, int]:
-        """Store the bytes of a text; where it begins and how many bytes it has."""
-        offset, self._used = self._used, self._used + len(text)
-        self._memory.write(TEXTS, offset, np.frombuffer(text, np.uint8))
+        """Take the bytes of a text, as ``add`` does."""
+        offset = self._used + len(self._waiting)
+        self._waiting += text
         return offset, len(text)
 
+    def flush(self) -> None:
+        """Write the texts that wait."""
+        self._memory.write(TEXTS, self._used, np.frombuffer(bytes(self._waiting), np.uint8))
+        self._used += len(self._waiting)
+        self._waiting.clear()
+
     def get(self, offset: int, length: int) -> bytes:
-        """The bytes of a stored text."""
+        """The bytes of a written text."""
         return self._memory[TEXTS][offset : offset + length].tobytes()
 
     def keep_only(self, *columns: NDArray[np.int64]) -> None:
@@ -104,6 +111,13 @@ class ProgramStore:
         for value, side in constraint.numbers:
             code += (*number_bits(value), side)
         code += self._text_code(constraint.texts)
+        return self._write(code)
+
+    def add_list(self, numbers: list[int]) -> int:
+        """Keep a list of numbers with its length before them; where it begins."""
+        return self._write([len(numbers), *numbers])
+
+    def _write(self, code: list[int]) -> int:
         start, self._used = self._used, self._used + len(code)
         self._memory.write(CODE, start, code)
         return start

@@ -1,7 +1,7 @@
 """What the filters of an index speak about: attributes, and a slot for every distinct predicate.
 
-Points (one value) and sets of points share their slots among all filters that name them, and so
-does every other constraint that is not a plain range. A slot lives as long as a row refers to it;
+Points (one value) share their slots among all filters that name them, and so does every other
+constraint that is not a plain range. A slot lives as long as a row refers to it;
 a set also keeps the slots of its points alive.
 """
 
@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sapwood.filters.constraint import Constraint
 from sapwood.filters.values import Value
-from sapwood.matching.compiling import kernel
 from sapwood.matching.layout import (
     ATTRIBUTE_COUNT,
     ATTRIBUTES,
@@ -23,13 +25,11 @@ from sapwood.matching.layout import (
     PER_SLOT,
     POINTS,
     REFERENCES,
-    SET_LINKS,
     SLOT_ATTRIBUTE,
     SLOT_EPOCH,
     SLOT_HITS,
     SLOT_PROGRAM,
-    SLOT_ROWS,
-    SLOT_SETS,
+    SLOT_REFERENCES,
     TABLE,
     TEXT_BLOCK,
     VALUE_BITS,
@@ -37,23 +37,7 @@ from sapwood.matching.layout import (
     VALUE_LENGTH,
     Memory,
 )
-from sapwood.matching.raw import int_at, long_at, set_int
 from sapwood.matching.stores import ProgramStore, TextStore
-
-
-@kernel
-def _unlink(memory: Any, point: Any, holder: Any) -> Any:
-    """Take a set out of the list of those that hold a point; the link that is free now."""
-    heads, links = long_at(memory, SLOT_SETS), long_at(memory, SET_LINKS)
-    before, link = 0, int_at(heads, point)
-    while int_at(links, 2 * link) != holder:
-        before, link = link, int_at(links, 2 * link + 1)
-    following = int_at(links, 2 * link + 1)
-    if before == 0:
-        set_int(heads, point, following)
-    else:
-        set_int(links, 2 * before + 1, following)
-    return link
 
 
 def members_of(constraint: Constraint) -> list[Value] | None:
@@ -90,18 +74,13 @@ class Vocabulary:
         self._retired_slots: list[int] = []
         self._blocks: dict[tuple[int, int], tuple[int, int]] = {}
         self._free_blocks: dict[int, list[int]] = {}
-        self._links = 1
-        self._free_links: list[int] = []
 
     # Attributes
 
     def attribute(self, name: str) -> int:
-        """The number of an attribute, a new one if need be; counts one more predicate on it."""
+        """The number of an attribute, a new one if need be."""
         number = self.names.get(name)
-        if number is None:
-            number = self._new_attribute(name)
-        self._memory[ATTRIBUTES][number, REFERENCES] += 1
-        return number
+        return self._new_attribute(name) if number is None else number
 
     def _new_attribute(self, name: str) -> int:
         if self._free_attributes:
@@ -129,32 +108,46 @@ class Vocabulary:
     # Slots
 
     def point(self, attribute: int, value: Value) -> int:
-        """The slot of *attribute = value*; counts one more reference to it."""
+        """The slot of *attribute = value*."""
         slot = self._slot_of(attribute, value)
         if slot == 0:
             slot = self._new_slot(attribute, value)
             self._set_slot(attribute, value, slot)
-        self._memory[SLOT_ROWS][slot] += 1
-        return slot
-
-    def one_of(self, attribute: int, constraint: Constraint, members: list[Value]) -> int:
-        """The slot of a finite set of values; counts one more reference to it."""
-        slot = self._shared.get((attribute, constraint))
-        if slot is None:
-            slot = self._shared[attribute, constraint] = self._new_slot(attribute, constraint)
-            for value in members:
-                self._link(self.point(attribute, value), slot)
-        self._memory[SLOT_ROWS][slot] += 1
         return slot
 
     def lazy(self, attribute: int, constraint: Constraint) -> int:
-        """The slot of any other constraint; counts one more reference to it."""
+        """The slot of any other constraint, a set of values among them."""
         slot = self._shared.get((attribute, constraint))
         if slot is None:
             slot = self._shared[attribute, constraint] = self._new_slot(attribute, constraint)
-            self._memory[SLOT_PROGRAM][slot] = self._programs.add(constraint)
-        self._memory[SLOT_ROWS][slot] += 1
+            for value in members_of(constraint) or ():
+                point = self.point(attribute, value)
+                self._memory[SLOT_REFERENCES][point] += 1
+            self._compile(attribute, constraint, slot)
         return slot
+
+    def _compile(self, attribute: int, constraint: Constraint, slot: int) -> None:
+        """Write what a lazy slot's mask is computed from."""
+        members = members_of(constraint)
+        if members is None:
+            program = self._programs.add(constraint)
+        else:
+            points = [self._slot_of(attribute, value) for value in members]
+            program = -1 - self._programs.add_list(points)
+        self._memory[SLOT_PROGRAM][slot] = program
+
+    def count_references(self, attributes: NDArray[np.int64], slots: NDArray[np.int64]) -> None:
+        """Count predicates on attributes, and those that name slots, one for each mention."""
+        np.add.at(self._memory[ATTRIBUTES][:, REFERENCES], attributes, 1)
+        np.add.at(self._memory[SLOT_REFERENCES], slots, 1)
+
+    def found_slot(self) -> int:
+        """A slot for the events that something was found for."""
+        return self._new_slot(-1, None)
+
+    def release_found_slot(self, slot: int) -> None:
+        """Give back a slot that no segment names."""
+        self._free_slots.append(slot)
 
     def release(self, slot: int) -> None:
         """One reference less to a slot; without any it is retired.
@@ -162,9 +155,9 @@ class Vocabulary:
         Segments may still name it, for rows that are gone, so nobody else gets it before
         ``reuse_retired``.
         """
-        rows = self._memory[SLOT_ROWS]
-        rows[slot] -= 1
-        if rows[slot] > 0:
+        references = self._memory[SLOT_REFERENCES]
+        references[slot] -= 1
+        if references[slot] > 0:
             return
         attribute = int(self._memory[SLOT_ATTRIBUTE][slot])
         meaning, self._meanings[slot] = self._meanings[slot], None
@@ -172,9 +165,7 @@ class Vocabulary:
         if isinstance(meaning, Constraint):
             del self._shared[attribute, meaning]
             for value in members_of(meaning) or ():
-                point = self._slot_of(attribute, value)
-                self._free_links.append(_unlink(self._memory.address, point, slot))
-                self.release(point)
+                self.release(self._slot_of(attribute, value))
         else:
             self._set_slot(attribute, meaning, 0)
 
@@ -219,15 +210,6 @@ class Vocabulary:
             self._memory.reserve(column, first + count)
         return first
 
-    def _link(self, point: int, holder: int) -> None:
-        if self._free_links:
-            link = self._free_links.pop()
-        else:
-            link, self._links = self._links, self._links + 1
-        heads = self._memory[SLOT_SETS]
-        self._memory.reserve(SET_LINKS, self._links)[link] = holder, heads[point]
-        heads[point] = link
-
     # Blocks of slots for the cells of an ordered domain
 
     def has_block(self, attribute: int, column: int) -> bool:
@@ -255,6 +237,6 @@ class Vocabulary:
     def rewrite_programs(self) -> None:
         """Compile the lazy constraints anew, after the text store was emptied of their texts."""
         self._programs.clear()
-        for (_, constraint), slot in self._shared.items():
-            if members_of(constraint) is None:
-                self._memory[SLOT_PROGRAM][slot] = self._programs.add(constraint)
+        for (attribute, constraint), slot in self._shared.items():
+            self._compile(attribute, constraint, slot)
+        self.texts.flush()
