@@ -60,7 +60,6 @@ bools = st.booleans()
 numbers = st.sampled_from(NUMBERS + ODD_NUMBERS)
 texts = st.sampled_from(TEXTS + ODD_TEXTS)
 literals = st.one_of(numbers, texts, bools)
-operators = st.sampled_from(["=", "<>", "!=", "<", "<=", ">", ">="])
 
 like_parts = st.sampled_from(["%", "_", "a", "b", "%a", "a%", "!%", "!_", "!!", "é", "'"])
 like_patterns = st.lists(like_parts, max_size=5).map("".join)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from filters.oracle import Literal
 from sapwood.filters import box, kinds
-from sapwood.filters.box import EVERYTHING, Box
+from sapwood.filters.box import EVERYTHING, Box, Budget
 from sapwood.filters.constraint import ANYTHING, MISSING, NOTHING, PRESENT, Constraint
 
 NAMES = ["x", "y", "z"]
@@ -70,15 +70,15 @@ def test_covered_by_union(tested: Box, others: list[Box]) -> None:
     rest = [tested]
     for other in others:
         rest = [piece for part in rest for piece in box.difference(part, other)]
-    assert box.covered_by_union(tested, others, work_max=10_000) is (rest == [])
+    assert box.covered_by_union(tested, others, Budget(10_000)) is (rest == [])
 
 
 def test_covered_by_union_gives_up_on_the_safe_side() -> None:
     tested = box.make_box([("x", kinds.between(0, 99))])
     assert tested is not None
     others = [((("x", kinds.between(n, n + 1))),) for n in range(99)]
-    assert box.covered_by_union(tested, others, work_max=1000)
-    assert not box.covered_by_union(tested, others, work_max=10)
+    assert box.covered_by_union(tested, others, Budget(10_000))
+    assert not box.covered_by_union(tested, others, Budget(200))
 
 
 def test_forms() -> None:

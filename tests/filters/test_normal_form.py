@@ -116,7 +116,7 @@ def test_a_pinwheel_is_a_square() -> None:
                       rectangle((0, 1), (0, 3)), rectangle((2, 3), (0, 3))]) == hollow  # fmt: skip
 
 
-@pytest.mark.parametrize("budget", ["PRIME_BOXES_MAX", "CONSENSUS_WORK_MAX"])
+@pytest.mark.parametrize("budget", ["PRIME_BOXES_MAX", "CANONICAL_WORK_MAX"])
 def test_beyond_the_budget_the_form_is_right_and_stable(
     monkeypatch: pytest.MonkeyPatch, budget: str
 ) -> None:
@@ -127,6 +127,16 @@ def test_beyond_the_budget_the_form_is_right_and_stable(
     assert form == tuple(reduce(boxes))
     assert cells_of(form) == cells_of(boxes)
     assert canonical(form) == form
+
+
+def test_a_form_with_patterns_that_is_not_stable_is_not_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ranges = [rectangle((0, 2), (0, 2)), rectangle((1, 3), (1, 3)), rectangle((1, 2), (0, 3))]
+    patterned = [*ranges, (("z", kinds.contains("a")),)]
+    monkeypatch.setattr(normal_form, "_is_stable", lambda _: False)
+    assert canonical(patterned) == tuple(reduce(patterned))
+    assert canonical(ranges) != tuple(reduce(ranges))
 
 
 def test_a_union_with_very_many_primes_is_not_searched_to_the_end() -> None:

@@ -7,7 +7,7 @@ patterns). A box that cannot match does not exist: functions answer None instead
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from sapwood.filters.constraint import ANYTHING, Constraint
@@ -93,11 +93,16 @@ def covers(larger: Box, smaller: Box) -> bool:
     if len(larger) > len(smaller):
         return False
     constraints = dict(smaller)
+    with_patterns = []
     for name, constraint in larger:
         other = constraints.get(name)
-        if other is None or not constraint.covers(other):
+        if other is None:
             return False
-    return True
+        if constraint.texts.required or constraint.texts.excluded:
+            with_patterns.append((constraint, other))  # costs more: later, if at all
+        elif not constraint.covers(other):
+            return False
+    return all(constraint.covers(other) for constraint, other in with_patterns)
 
 
 def difference(box: Box, removed: Box) -> list[Box]:
@@ -118,24 +123,50 @@ def difference(box: Box, removed: Box) -> list[Box]:
     return pieces
 
 
-def covered_by_union(box: Box, boxes: Sequence[Box], work_max: int) -> bool:
+class Budget:
+    """Work that may still be done, counted in comparisons of two boxes."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, work_max: int) -> None:
+        self.left = work_max
+
+    def spend(self, work: int) -> bool:
+        """Take work from what is left; whether there was enough."""
+        self.left -= work
+        return self.left >= 0
+
+    @property
+    def is_exceeded(self) -> bool:
+        """Whether more was asked for than there was."""
+        return self.left < 0
+
+
+def covered_by_union(box: Box, boxes: Iterable[Box], budget: Budget) -> bool:
     """Whether a union of boxes contains a box, even if none of them does so alone.
 
-    What each box covers is cut out of the rest until nothing remains. Yes is always right. No is
-    right without text patterns, unless more than `work_max` steps would be needed.
+    What a box covers is cut out of the rest until nothing remains; first the one that leaves the
+    fewest pieces. Yes is always right. No is right without text patterns, unless the budget is
+    exceeded.
     """
-    candidates = [other for other in boxes if overlaps(other, box)]
-    if any(covers(other, box) for other in candidates):
-        return True
-    work = 0
-    remaining = [(box, 0)]
+    remaining = [(box, [other for other in boxes if overlaps(other, box)])]
     while remaining:
-        piece, index = remaining.pop()
-        if index == len(candidates):
+        piece, candidates = remaining.pop()
+        if not candidates or not budget.spend(len(candidates)):
             return False
-        work += 1
-        if work > work_max:
-            return False
-        for rest in difference(piece, candidates[index]):
-            remaining.append((rest, index + 1))
+        constraints = dict(piece)
+        nearest = min(candidates, key=lambda other: _excess(other, constraints))
+        for rest in difference(piece, nearest):
+            others = [other for other in candidates if other is not nearest]
+            remaining.append((rest, [other for other in others if overlaps(other, rest)]))
     return True
+
+
+def _excess(box: Box, constraints: Mapping[str, Constraint]) -> int:
+    """How many constraints of a box are not fulfilled by all that fulfils the given ones."""
+    excess = 0
+    for name, constraint in box:
+        other = constraints.get(name)
+        if other is None or not constraint.covers(other):
+            excess += 1
+    return excess

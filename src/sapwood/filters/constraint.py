@@ -115,7 +115,11 @@ class Constraint(msgspec.Struct, frozen=True, order=True, gc=False):
             (self.missing and other.missing)
             or self.bools & other.bools
             or cuts.intersection(self.numbers, other.numbers)
-            or self.texts.intersection(other.texts).ranges
+            or (
+                self.texts.ranges
+                and other.texts.ranges
+                and self.texts.intersection(other.texts).ranges
+            )
         )
 
 

@@ -75,6 +75,8 @@ def contains(cuts: tuple[Cut, ...], position: Cut) -> bool:
 
 def covers(larger: tuple[Cut, ...], smaller: tuple[Cut, ...]) -> bool:
     """Whether every place of `smaller` is in `larger`."""
+    if smaller == larger:
+        return True
     for low, high in segments(smaller):
         leaving = bisect_right(larger, low)
         if not leaving & 1:

@@ -9,6 +9,7 @@ two is asked for, down to the single condition, whose kind knows both.
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import TypeAlias
 
 import msgspec
@@ -16,6 +17,7 @@ import msgspec
 from sapwood.errors import FilterTooLargeError
 from sapwood.filters.box import EVERYTHING, Box, intersection, make_box
 from sapwood.filters.kinds import Kind
+from sapwood.filters.limits import Limits
 from sapwood.filters.normal_form import reduce
 
 
@@ -54,10 +56,11 @@ class Or(msgspec.Struct, frozen=True):
 Expression: TypeAlias = Constant | Condition | Not | And | Or
 
 
-def boxes_where(expression: Expression, wanted: bool, boxes_max: int) -> list[Box]:
+def boxes_where(expression: Expression, wanted: bool, limits: Limits) -> list[Box]:
     """Where the expression is true (`wanted`) or false (not `wanted`), as a union of boxes.
 
-    Refuses an expression that needs more than `boxes_max` boxes on the way.
+    The boxes are reduced (see `sapwood.filters.normal_form.reduce`). Refuses an expression that
+    needs more boxes on the way than the limits allow.
     """
     match expression:
         case Constant(value):
@@ -66,45 +69,68 @@ def boxes_where(expression: Expression, wanted: bool, boxes_max: int) -> list[Bo
             box = make_box([(name, (kind.true if wanted else kind.false)(*operands))])
             return [] if box is None else [box]
         case Not(operand):
-            return boxes_where(operand, not wanted, boxes_max)
+            return boxes_where(operand, not wanted, limits)
         case And(operands) if wanted:
-            return _product(operands, wanted, boxes_max)
+            return _product(operands, wanted, limits)
         case Or(operands) if not wanted:
-            return _product(operands, wanted, boxes_max)
+            return _product(operands, wanted, limits)
         case And(operands) | Or(operands):
-            return _sum(operands, wanted, boxes_max)
+            return _sum(operands, wanted, limits)
 
 
-def _sum(operands: tuple[Expression, ...], wanted: bool, boxes_max: int) -> list[Box]:
+def _sum(operands: tuple[Expression, ...], wanted: bool, limits: Limits) -> list[Box]:
     """The union over the operands."""
     boxes: list[Box] = []
     for operand in operands:
-        boxes.extend(boxes_where(operand, wanted, boxes_max))
-        if len(boxes) > boxes_max:
+        boxes.extend(boxes_where(operand, wanted, limits))
+        if len(boxes) > limits.filter_boxes_max:
             boxes = reduce(boxes)
-            _check_size(boxes, boxes_max)
+            _check_size(boxes, limits)
     return reduce(boxes)
 
 
-def _product(operands: tuple[Expression, ...], wanted: bool, boxes_max: int) -> list[Box]:
-    """The intersection of the operands: each box of one with each box of the next."""
-    boxes = [EVERYTHING]
-    for operand in operands:
-        factors = boxes_where(operand, wanted, boxes_max)
-        meets: dict[Box, None] = {}
-        for box in boxes:
-            for factor in factors:
-                meet = intersection(box, factor)
-                if meet is not None:
-                    meets[meet] = None
-            _check_size(meets, boxes_max)
-        boxes = reduce(meets) if len(meets) > 1 else list(meets)
-    return boxes
+def _product(operands: tuple[Expression, ...], wanted: bool, limits: Limits) -> list[Box]:
+    """The intersection over the operands.
+
+    Neighbours are intersected first, then neighbours of the results, and so on: that way long
+    chains of conditions on one attribute take hardly longer than short ones.
+    """
+    factors = [boxes_where(operand, wanted, limits) for operand in operands]
+    while len(factors) > 1:
+        halved = [
+            _meets(factors[index], factors[index + 1], limits)
+            for index in range(0, len(factors) - 1, 2)
+        ]
+        factors = halved + factors[len(halved) * 2 :]
+    return factors[0]
 
 
-def _check_size(boxes: list[Box] | dict[Box, None], boxes_max: int) -> None:
-    if len(boxes) > boxes_max:
+def _meets(left: list[Box], right: list[Box], limits: Limits) -> list[Box]:
+    """Each box of one list with each box of the other."""
+    meets: dict[Box, None] = {}
+    for box in left:
+        for other in right:
+            meet = intersection(box, other)
+            if meet is not None:
+                _check_patterns(meet, limits)
+                meets[meet] = None
+        _check_size(meets, limits)
+    return reduce(meets)
+
+
+def _check_size(boxes: Sized, limits: Limits) -> None:
+    if len(boxes) > limits.filter_boxes_max:
         raise FilterTooLargeError(
-            f"written as alternatives of conjunctions, the filter has more than {boxes_max} "
-            "of them; split it into several filters"
+            "written as alternatives of conjunctions, the filter has more than "
+            f"{limits.filter_boxes_max} of them; split it into several filters"
         )
+
+
+def _check_patterns(box: Box, limits: Limits) -> None:
+    for name, constraint in box:
+        count = len(constraint.texts.required) + len(constraint.texts.excluded)
+        if count > limits.filter_patterns_max:
+            raise FilterTooLargeError(
+                f"the attribute {name!r} has to fulfil more than {limits.filter_patterns_max} "
+                "patterns (like, suffix, contains) at once; split the filter into several"
+            )

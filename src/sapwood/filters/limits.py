@@ -25,6 +25,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     filter_boxes_max: int = 1024
     """How many boxes a filter may need when it is written as a union of boxes."""
 
+    filter_patterns_max: int = 64
+    """How many text patterns (like, suffix, contains) one conjunction may put on one attribute."""
+
     attribute_name_chars_max: int = 255
     """Length of an attribute's name, in characters."""
 
@@ -41,8 +44,8 @@ DEFAULT_LIMITS = Limits()
 PRIME_BOXES_MAX = 128
 """How many maximal boxes a filter may have for its canonical form to be unique."""
 
-CONSENSUS_WORK_MAX = 20_000
-"""How many pairs of boxes are combined, at most, in search of the maximal boxes."""
+CANONICAL_WORK_MAX = 100_000
+"""How many pairs of boxes are compared, at most, for one canonical form."""
 
-COVER_WORK_MAX = 2_000
-"""How many pieces a box is cut into, at most, to see whether a union covers it."""
+COVER_WORK_MAX = 10_000
+"""How many pairs of boxes are compared, at most, to see whether a union covers a box."""

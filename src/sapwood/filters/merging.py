@@ -8,7 +8,7 @@ so a merged routing table never forwards more than the one it came from.
 from __future__ import annotations
 
 from sapwood.filters import box as boxes
-from sapwood.filters.box import Box, covered_by_union
+from sapwood.filters.box import Box, Budget, covered_by_union
 from sapwood.filters.limits import COVER_WORK_MAX
 from sapwood.filters.normal_form import canonical
 
@@ -21,7 +21,7 @@ def union_covers(larger: tuple[Box, ...], smaller: tuple[Box, ...]) -> bool:
     if len(larger) == 1:
         only = larger[0]
         return all(boxes.covers(only, box) for box in smaller)
-    return all(covered_by_union(box, larger, COVER_WORK_MAX) for box in smaller)
+    return all(covered_by_union(box, larger, Budget(COVER_WORK_MAX)) for box in smaller)
 
 
 def perfect_merger(left: tuple[Box, ...], right: tuple[Box, ...]) -> tuple[Box, ...] | None:

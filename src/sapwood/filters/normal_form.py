@@ -27,10 +27,12 @@ keep two forms. The same holds where the budgets in `sapwood.filters.limits` are
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 
 from sapwood.filters.box import (
     Box,
+    Budget,
     constraint_on,
     covered_by_union,
     covers,
@@ -39,12 +41,16 @@ from sapwood.filters.box import (
     without,
 )
 from sapwood.filters.constraint import Constraint
-from sapwood.filters.limits import CONSENSUS_WORK_MAX, COVER_WORK_MAX, PRIME_BOXES_MAX
+from sapwood.filters.limits import CANONICAL_WORK_MAX, PRIME_BOXES_MAX
 
 
 def canonical(boxes: Iterable[Box]) -> tuple[Box, ...]:
     """The canonical list of boxes with the same union."""
-    reduced = reduce(boxes)
+    return canonical_of_reduced(reduce(boxes))
+
+
+def canonical_of_reduced(reduced: list[Box]) -> tuple[Box, ...]:
+    """The canonical list of boxes with the same union as what `reduce` returned."""
     if len(reduced) < 2:
         return tuple(reduced)
     smallest = _smallest_cover(reduced)
@@ -64,13 +70,26 @@ def reduce(boxes: Iterable[Box]) -> list[Box]:
     current = sorted(set(boxes))
     while len(current) > 1:
         merged = current
-        for name in sorted({name for box in current for name, _ in box}):
+        for name in _names_to_merge(current):
             merged = _merged_along(name, merged)
         merged = sorted(_absorbed(merged))
         if merged == current:
             break
         current = merged
     return current
+
+
+def _names_to_merge(boxes: list[Box]) -> list[str]:
+    """The attributes in which alone some boxes differ, sorted."""
+    seen: set[tuple[str, Box]] = set()
+    names: set[str] = set()
+    for box in boxes:
+        for name, _ in box:
+            key = name, without(box, name)
+            if key in seen:
+                names.add(name)
+            seen.add(key)
+    return sorted(names)
 
 
 def _absorbed(boxes: Iterable[Box]) -> list[Box]:
@@ -141,8 +160,9 @@ def _united_one_by_one(constraints: list[Constraint]) -> list[Constraint]:
 
 def _smallest_cover(boxes: list[Box]) -> list[Box] | None:
     """The primes that are needed, sorted; None if the budget does not suffice to find them."""
-    primes = _primes(boxes)
-    return None if primes is None else sorted(_irredundant(primes))
+    budget = Budget(CANONICAL_WORK_MAX)
+    needed = _irredundant(_primes(boxes, budget), budget)
+    return None if budget.is_exceeded else sorted(needed)
 
 
 def _is_stable(boxes: list[Box]) -> bool:
@@ -153,29 +173,25 @@ def _is_stable(boxes: list[Box]) -> bool:
     return reduce(boxes) == boxes and _smallest_cover(boxes) == boxes
 
 
-def _primes(boxes: list[Box]) -> list[Box] | None:
-    """All maximal boxes of the union, or None if there are too many or it takes too long."""
+def _primes(boxes: list[Box], budget: Budget) -> list[Box]:
+    """All maximal boxes of the union; something else if the budget is exceeded."""
     closed: list[Box] = []
-    waiting = list(boxes)
-    work = 0
-    while waiting:
-        box = waiting.pop(0)
-        found: list[Box] = []
-        for other in closed:
-            work += 1
-            found.extend(_consensus_boxes(box, other))
+    waiting = deque(boxes)
+    while waiting and not budget.is_exceeded:
+        box = waiting.popleft()
+        budget.spend(len(closed))
+        found = [new for other in closed for new in _consensus_boxes(box, other)]
         closed.append(box)
         for candidate in found:
-            work += 1
-            if any(covers(known, candidate) for known in closed) or any(
-                covers(known, candidate) for known in waiting
-            ):
-                continue
-            closed = [known for known in closed if not covers(candidate, known)]
-            waiting = [known for known in waiting if not covers(candidate, known)]
-            waiting.append(candidate)
-        if len(closed) + len(waiting) > PRIME_BOXES_MAX or work > CONSENSUS_WORK_MAX:
-            return None
+            known = [*closed, *waiting]
+            if not budget.spend(len(known)):
+                break
+            if not any(covers(other, candidate) for other in known):
+                closed = [other for other in closed if not covers(candidate, other)]
+                waiting = deque(other for other in waiting if not covers(candidate, other))
+                waiting.append(candidate)
+        if len(closed) + len(waiting) > PRIME_BOXES_MAX:
+            budget.spend(CANONICAL_WORK_MAX)
     return closed
 
 
@@ -201,7 +217,7 @@ def _consensus_boxes(left: Box, right: Box) -> list[Box]:
     return result
 
 
-def _irredundant(primes: list[Box]) -> list[Box]:
+def _irredundant(primes: list[Box], budget: Budget) -> list[Box]:
     """The primes without those that the others cover together.
 
     Boxes with many constraints go first, so that the text of what remains is short; the order is
@@ -210,6 +226,6 @@ def _irredundant(primes: list[Box]) -> list[Box]:
     remaining = sorted(primes, key=lambda box: (-len(box), box))
     for box in list(remaining):
         others = [other for other in remaining if other is not box]
-        if covered_by_union(box, others, COVER_WORK_MAX):
+        if covered_by_union(box, others, budget):
             remaining = others
     return remaining

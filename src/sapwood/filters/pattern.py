@@ -149,11 +149,6 @@ def contains_pattern(text: str) -> Pattern:
     return Pattern.from_symbols(ANY_MANY + text + ANY_MANY)
 
 
-def prefix_pattern(text: str) -> Pattern:
-    """All texts that begin with `text` (used to compare ranges with patterns)."""
-    return Pattern.from_symbols(text + ANY_MANY)
-
-
 def _ordered_run(run: str) -> str:
     return ANY_ONE * run.count(ANY_ONE) + (ANY_MANY if ANY_MANY in run else "")
 

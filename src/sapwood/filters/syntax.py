@@ -13,7 +13,7 @@ from sapwood.errors import FilterTooLargeError, FilterTooLongError
 from sapwood.filters.box import Box
 from sapwood.filters.expression import Expression, boxes_where
 from sapwood.filters.limits import DEFAULT_LIMITS, Limits
-from sapwood.filters.normal_form import canonical
+from sapwood.filters.normal_form import canonical_of_reduced
 from sapwood.filters.printer import filter_text
 
 _CACHED_CHARS_MAX = 1024
@@ -44,7 +44,7 @@ def parse_expression(text: str, limits: Limits = DEFAULT_LIMITS) -> Expression:
 
 def _parse(text: str, limits: Limits) -> tuple[tuple[Box, ...], str]:
     expression = parse_expression(text, limits)
-    boxes = canonical(boxes_where(expression, True, limits.filter_boxes_max))
+    boxes = canonical_of_reduced(boxes_where(expression, True, limits))
     canonical_text = filter_text(boxes)
     size = _bytes(canonical_text)
     if size > limits.filter_text_bytes_max:

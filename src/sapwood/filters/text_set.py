@@ -17,7 +17,7 @@ from typing import TypeAlias
 import msgspec
 
 from sapwood.filters import cuts
-from sapwood.filters.pattern import ANY_ONE, Pattern, prefix_pattern
+from sapwood.filters.pattern import ANY_ONE, Pattern
 
 TextCuts: TypeAlias = tuple[str, ...]
 
@@ -111,7 +111,9 @@ class TextSet(msgspec.Struct, frozen=True, order=True, gc=False):
 
     def _implies(self, pattern: Pattern) -> bool:
         """Whether every text of this set certainly matches the pattern."""
-        return any(pattern.covers(mine) for mine in self.required) or all(
+        if any(pattern.covers(mine) for mine in self.required):
+            return True
+        return self.ranges != ALL_TEXT_CUTS and all(
             pattern.matches(hull) if isinstance(hull, str) else pattern.covers(hull)
             for hull in _hulls(self.ranges)
         )
@@ -271,7 +273,7 @@ def _hulls(ranges: TextCuts) -> Iterator[str | Pattern]:
         if high == low + "\0":
             yield low
         else:
-            yield prefix_pattern(_common_prefix(low, high))
+            yield Pattern((_common_prefix(low, high), ""))
 
 
 def _common_prefix(low: str, high: str | None) -> str:
