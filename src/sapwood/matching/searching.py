@@ -330,6 +330,15 @@ def _meet(lanes: Any, memory: Any, member: Any, source: Any) -> None:
 
 
 @part
+def _front_link(link: Any) -> Any:
+    """The slots of a link; of a lazy one, those of a predicate that every event passes."""
+    low, high = np.int64(int_at(link, 0)), np.int64(int_at(link, 1))
+    if low == LAZY:
+        return np.int64(EMPTY), np.int64(ACTIVE)
+    return low, high
+
+
+@part
 def _search_members(lanes: Any, memory: Any, member: Any, count: Any, source: Any) -> None:
     """Search members that stand one behind the other.
 
@@ -338,17 +347,15 @@ def _search_members(lanes: Any, memory: Any, member: Any, count: Any, source: An
     """
     table, width = long_at(memory, TABLE), 8 * len(lanes)
     for _ in range(count):
-        low, high = np.int64(int_at(member, 0)), np.int64(int_at(member, 1))
-        low2, high2 = np.int64(int_at(member, 2)), np.int64(int_at(member, 3))
-        high = ACTIVE if low < 0 else high
-        high2 = ACTIVE if low2 < 0 else high2
+        low, high = _front_link(member)
+        low2, high2 = _front_link(member + 8)
         if meets(
             lanes,
             source,
             table + width * high,
-            table + width * max(low, EMPTY),
+            table + width * low,
             table + width * high2,
-            table + width * max(low2, EMPTY),
+            table + width * low2,
         ):
             _meet(lanes, memory, member, source)
         member += 4 * MEMBER_COLUMNS
