@@ -166,6 +166,7 @@ class MatchIndex(Generic[Key]):
         return results
 
     def _new_entry(self, key: Key, destination: Hashable) -> int:
+        number = self._join_destination(destination)  # first: it fails on what has no hash
         if self._free_entries:
             entry = self._free_entries.pop()
             self._keys[entry] = key
@@ -176,7 +177,7 @@ class MatchIndex(Generic[Key]):
                 for column in PER_ENTRY:
                     self._memory.reserve(column, entry + 1)
         self._entry_of[key] = entry
-        self._memory[ENTRY_DESTINATION][entry] = self._join_destination(destination)
+        self._memory[ENTRY_DESTINATION][entry] = number
         return entry
 
     def _join_destination(self, destination: Hashable) -> int:
