@@ -71,6 +71,7 @@ def test_reducing_keeps_the_meaning_and_is_final(boxes: list[Box], random: Rando
     reduced = reduce(boxes)
     assert cells_of(reduced) == cells_of(boxes)
     assert reduce(reduced) == reduced
+    assert not any(box.covers(*pair) for pair in itertools.permutations(reduced, 2))
     random.shuffle(boxes)
     assert reduce(boxes) == reduced
 
