@@ -12,9 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.matching.cells import number_cell, text_cell
 from sapwood.matching.compiling import kernel, part
-from sapwood.matching.exact import INTEGER, as_float
+from sapwood.matching.ends import (
+    high_number_cell,
+    high_text_cell,
+    low_number_cell,
+    low_text_cell,
+)
 from sapwood.matching.layout import (
     ACTIVE,
     ATTRIBUTE_COLUMNS,
@@ -25,14 +29,12 @@ from sapwood.matching.layout import (
     GROUP_COLUMNS,
     GROUPS,
     HASHED,
-    HIGH_KIND,
+    LAST_INEXACT,
     LAZY,
     MEMBER_COLUMNS,
     MEMBERS,
     NUMBER_BLOCK,
-    NUMBER_BOUNDS,
     NUMBER_CELLS,
-    NUMBER_FIRST,
     NUMBER_RANGE,
     NUMBER_RANGE_COLUMNS,
     NUMBER_RANGES,
@@ -54,10 +56,8 @@ from sapwood.matching.layout import (
     SUBGROUPS,
     TEXT_BLOCK,
     TEXT_CELLS,
-    TEXT_FIRST,
     TEXT_RANGE_COLUMNS,
     TEXT_RANGES,
-    TEXTS,
 )
 from sapwood.matching.raw import byte_at, int_at, long_at, set_int, set_long
 from sapwood.matching.searching import hash_of
@@ -74,56 +74,36 @@ SUBGROUP_MIN = 4
 
 _EVALUATED_SHARE = 1e3
 
-_SHARE, _LOW, _HIGH, _ROUNDED_LOW, _ROUNDED_HIGH = range(5)
+_SHARE, _LOW, _HIGH, _IS_EXACT, _ROUNDED_LOW, _ROUNDED_HIGH = range(PLAN_COLUMNS)
 """Columns of a plan: a row's predicates while it is arranged. The expected share of events (in
-millionths of a millionth), its slots, and the slots of its rounded form."""
+millionths of a millionth), its slots and whether they say all, the slots of its rounded form."""
 
 _SHARE_UNIT = 1e12
 _SCAN = np.uint64(1) << np.uint64(63)
 
 
 @part
-def _set_ends(step: Any, low: Any, high: Any, rounded_low: Any, rounded_high: Any) -> None:
+def _set_slots(step: Any, low: Any, high: Any) -> None:
+    """Plan a predicate that its slots express exactly."""
     set_long(step, _LOW, low)
     set_long(step, _HIGH, high)
-    set_long(step, _ROUNDED_LOW, rounded_low)
-    set_long(step, _ROUNDED_HIGH, rounded_high)
+    set_long(step, _IS_EXACT, 1)
+    set_long(step, _ROUNDED_LOW, low)
+    set_long(step, _ROUNDED_HIGH, high)
 
 
 @part
-def _plan_range(step: Any, block: Any, cells: Any, low: Any, high: Any) -> Any:
-    """Slots of a range from its cells (-1: no end), exact and rounded; its share of the cells."""
-    width = (cells if high < 0 else high) - max(low, 0) + 1
+def _set_range(step: Any, block: Any, cells: Any, low: Any, high: Any, is_exact: Any) -> Any:
+    """Plan a range over the cells from low up to and without high; its share of all cells."""
     coarse = 1
-    while coarse * ROUNDING <= width:
+    while coarse * ROUNDING <= high - low:
         coarse *= 2
-    low_slot = rounded_low = block
-    if low >= 0:
-        low_slot, rounded_low = block + 1 + low, block + 1 + low - low % coarse
-    high_slot = rounded_high = block + cells + 3
-    if high >= 0:
-        high_slot, rounded = block + 2 + high, high + coarse - 1 - high % coarse
-        if rounded <= cells:
-            rounded_high = block + 2 + rounded
-    _set_ends(step, low_slot, high_slot, rounded_low, rounded_high)
-    return width / (cells + 1.0)
-
-
-@part
-def _number_end_cell(memory: Any, attribute: Any, kind: Any, bits: Any) -> Any:
-    if kind == 0:
-        return -1
-    real = np.float64(bits) if kind == INTEGER else as_float(bits)
-    first, count = long_at(attribute, NUMBER_FIRST), long_at(attribute, NUMBER_CELLS)
-    return number_cell(long_at(memory, NUMBER_BOUNDS), first, count, real)
-
-
-@part
-def _text_end_cell(memory: Any, attribute: Any, offset: Any, length: Any) -> Any:
-    if length < 0:
-        return -1
-    first, count = long_at(attribute, TEXT_FIRST), long_at(attribute, TEXT_CELLS)
-    return text_cell(memory, first, count, long_at(memory, TEXTS) + offset, length)
+    set_long(step, _LOW, block + low)
+    set_long(step, _HIGH, block + high)
+    set_long(step, _IS_EXACT, is_exact)
+    set_long(step, _ROUNDED_LOW, block + low - low % coarse)
+    set_long(step, _ROUNDED_HIGH, block + min(high + (coarse - high) % coarse, cells + 1))
+    return (high - low) / (cells + 1.0)
 
 
 @part
@@ -136,18 +116,18 @@ def _range_share(memory: Any, kind: Any, reference: Any, events: Any, step: Any)
     """Plan a range predicate; the share of the events expected in it."""
     if kind == NUMBER_RANGE:
         ends = long_at(memory, NUMBER_RANGES) + 8 * NUMBER_RANGE_COLUMNS * reference
-        attribute, flags = _attribute(memory, long_at(ends, 0)), long_at(ends, 1)
-        low = _number_end_cell(memory, attribute, flags & 7, long_at(ends, 2))
-        high = _number_end_cell(memory, attribute, (flags >> HIGH_KIND) & 7, long_at(ends, 3))
+        attribute = _attribute(memory, long_at(ends, 0))
+        low, is_low_exact = low_number_cell(memory, attribute, ends)
+        high, is_high_exact = high_number_cell(memory, attribute, ends)
         block, cells = long_at(attribute, NUMBER_BLOCK), long_at(attribute, NUMBER_CELLS)
     else:
         ends = long_at(memory, TEXT_RANGES) + 8 * TEXT_RANGE_COLUMNS * reference
         attribute = _attribute(memory, long_at(ends, 0))
-        low = _text_end_cell(memory, attribute, long_at(ends, 1), long_at(ends, 2))
-        high = _text_end_cell(memory, attribute, long_at(ends, 3), long_at(ends, 4))
+        low, is_low_exact = low_text_cell(memory, attribute, ends)
+        high, is_high_exact = high_text_cell(memory, attribute, ends)
         block, cells = long_at(attribute, TEXT_BLOCK), long_at(attribute, TEXT_CELLS)
     present = (long_at(attribute, PRESENT) + PRIOR_WEIGHT) / (events + PRIOR_WEIGHT)
-    return present * _plan_range(step, block, cells, low, high)
+    return present * _set_range(step, block, cells, low, high, is_low_exact and is_high_exact)
 
 
 @part
@@ -184,10 +164,10 @@ def _plan_predicate(memory: Any, predicate: Any, events: Any, step: Any) -> None
     kind = byte_at(long_at(memory, PREDICATE_KIND), predicate)
     reference = np.int64(int_at(long_at(memory, PREDICATE_REFERENCE), predicate))
     if kind == POINT:
-        _set_ends(step, EMPTY, reference, EMPTY, reference)
+        _set_slots(step, EMPTY, reference)
         share = _point_share(memory, reference, events)
     elif kind == ON_DEMAND:
-        _set_ends(step, LAZY, reference, LAZY, reference)
+        _set_slots(step, LAZY, reference)
         share = _lazy_share(memory, reference, events)
     else:
         share = _range_share(memory, kind, reference, events, step)
@@ -277,19 +257,22 @@ def _write_member(memory: Any, row: Any, grouped: Any, events: Any, member: Any,
     front = long_at(memory, MEMBERS) + 4 * MEMBER_COLUMNS * member
     rest = long_at(memory, CHAINS) + 8 * chain
     count = _plan_row(memory, row, events)
-    links = 0
+    links = inexact = 0
     for turn in range(count):
         step = _step(memory, (turn + grouped) % count if count > grouped else turn)
         if turn < count - grouped or long_at(step, _LOW) > EMPTY:
-            place = front + 8 * links if links < 2 else rest + 8 * (links - 1)
+            place = front + 8 * links if links < 2 else rest + 8 * links
             _write_link(place, long_at(step, _LOW), long_at(step, _HIGH))
+            if not long_at(step, _IS_EXACT):
+                inexact |= 1 << min(links, LAST_INEXACT)
             links += 1
     for missing in range(links, 2):
         _write_link(front + 8 * missing, EMPTY, ACTIVE)
     set_int(front, 4, chain)
     more = max(links - 2, 0)
     _write_link(rest, row, more)
-    return chain + 1 + more
+    _write_link(rest + 8, inexact, 0)
+    return chain + 2 + more
 
 
 @kernel

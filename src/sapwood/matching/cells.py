@@ -1,19 +1,14 @@
 """Cells of ordered domains: coarse positions of numbers and texts.
 
-The bounds of an attribute's cells are chosen among the end points that its range predicates name,
-at most ``CELLS`` of them, evenly by rank. ``cell(v)`` counts the bounds at or below v, so it never
-decreases with v, and a range can only hold values from the cell of its low end to that of its high
-end. Numbers are placed by their nearest float, which keeps the order; texts by their first eight
-bytes, and where those tie by the rest.
+The bounds of an attribute's cells are chosen among the ends that its range predicates name, all of
+them or evenly by rank. ``cell(v)`` counts the bounds at or below v, so it never decreases with v.
+Numbers are placed by their nearest float, which keeps the order; texts by their first eight bytes,
+and where those tie by the rest.
 
-A block of slots belongs to the cells of an attribute; with C bounds it is laid out as
-
-    block              zero: the low end of a range without one
-    block + 1 + k      events whose cell is below k, for k = 0 … C + 1
-    block + C + 3      as the last: the high end of a range without one
-
-so that for every range ``table[high] & ~table[low]`` are the candidates, and
-``table[high - 1] & ~table[low + 1]`` those that lie in no cell with an end in it: sure hits.
+A block of slots belongs to the cells of an attribute: with C bounds, slot ``block + k`` is for the
+events whose cell is below k, for k = 0 … C + 1. A range over the cells from l up to and without h
+is ``table[block + h] & ~table[block + l]``; where it begins or ends within a cell these are
+candidates, and ``table[block + h - 1] & ~table[block + l + 1]`` are sure.
 """
 
 from __future__ import annotations
@@ -28,8 +23,10 @@ from sapwood.matching.exact import compare_text
 from sapwood.matching.layout import TEXT_BOUNDS, TEXT_KEYS, TEXTS
 from sapwood.matching.raw import byte_at, float_at, long_at, set_word, word_at
 
-CELLS = 1024
-"""Bounds per attribute at most. More make searches sharper and every chunk dearer."""
+NUMBER_CELLS_MAX = 1024
+TEXT_CELLS_MAX = 8192
+"""Bounds per attribute at most. More make searches sharper and every chunk dearer. Texts have more
+because prefixes repeat: with all ends among the bounds nothing is left to decide by value."""
 
 
 @part
@@ -81,15 +78,14 @@ def accumulate(lanes: Any, table: Any, block: Any, count: Any) -> None:
     width = len(lanes)
     for lane in range(width):
         word = np.uint64(0)
-        for slot in range(block + 1, block + count + 3):
+        for slot in range(block + 1, block + count + 2):
             word |= word_at(table, slot * width + lane)
             set_word(table, slot * width + lane, word)
-        set_word(table, (block + count + 3) * width + lane, word)
 
 
-def evenly(ends: NDArray[Any]) -> NDArray[Any]:
-    """Bounds for sorted end points: all distinct ones, or at most ``CELLS`` evenly by rank."""
+def evenly(ends: NDArray[Any], most: int) -> NDArray[Any]:
+    """Bounds for sorted ends: all distinct ones, or at most that many evenly by rank."""
     distinct = np.unique(ends)
-    if len(distinct) <= CELLS:
+    if len(distinct) <= most:
         return distinct
-    return np.unique(ends[np.linspace(0, len(ends) - 1, CELLS).astype(np.int64)])
+    return np.unique(ends[np.linspace(0, len(ends) - 1, most).astype(np.int64)])

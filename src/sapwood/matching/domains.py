@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.matching.cells import CELLS, evenly
-from sapwood.matching.exact import FLOAT, INTEGER
+from sapwood.matching.cells import NUMBER_CELLS_MAX, TEXT_CELLS_MAX, evenly
+from sapwood.matching.ends import EXACT_MAX
+from sapwood.matching.exact import INTEGER
 from sapwood.matching.layout import (
     ATTRIBUTES,
     HIGH_KIND,
+    LOW_SIDE,
     NUMBER_BLOCK,
     NUMBER_BOUNDS,
     NUMBER_CELLS,
@@ -25,7 +27,7 @@ from sapwood.matching.layout import (
 )
 from sapwood.matching.vocabulary import Vocabulary
 
-_TEXT_SAMPLE = 8 * CELLS
+_TEXT_SAMPLE = 4 * TEXT_CELLS_MAX
 """End points looked at to choose the cells of a text attribute."""
 
 
@@ -46,8 +48,9 @@ def _choose_number_cells(memory: Memory, vocabulary: Vocabulary, ranges: NDArray
     first = 0
     for number, own in _by_attribute(ranges):
         flags = own[:, 1]
-        lows, highs = _floats(flags & 7, own[:, 2]), _floats((flags >> HIGH_KIND) & 7, own[:, 3])
-        bounds = evenly(np.sort(np.concatenate([lows, highs])))
+        lows = _positions(flags, own[:, 2])
+        highs = _positions(flags >> HIGH_KIND, own[:, 3])
+        bounds = evenly(np.sort(np.concatenate([lows, highs])), NUMBER_CELLS_MAX)
         vocabulary.open_block(number, NUMBER_BLOCK, len(bounds))
         memory[ATTRIBUTES][number, [NUMBER_FIRST, NUMBER_CELLS]] = first, len(bounds)
         first += len(bounds)
@@ -62,7 +65,7 @@ def _choose_text_cells(memory: Memory, vocabulary: Vocabulary, ranges: NDArray[n
         spans = np.concatenate([own[:, 1:3], own[own[:, 4] >= 0, 3:5]])
         sample = spans[:: -(-len(spans) // _TEXT_SAMPLE)].tolist()
         ends = np.array(sorted(store.get(offset, length) for offset, length in sample), object)
-        bounds = evenly(ends).tolist()
+        bounds = evenly(ends, TEXT_CELLS_MAX).tolist()
         vocabulary.open_block(number, TEXT_BLOCK, len(bounds))
         memory[ATTRIBUTES][number, [TEXT_FIRST, TEXT_CELLS]] = len(chosen), len(bounds)
         chosen += bounds
@@ -81,7 +84,10 @@ def _by_attribute(ranges: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64
     return [(int(own[0, 0]), own) for own in np.split(ordered, borders)]
 
 
-def _floats(kinds: NDArray[Any], bits: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The end points that exist, as the nearest floats."""
-    integers = bits[kinds == INTEGER].astype(np.float64)
-    return np.concatenate([integers, bits[kinds == FLOAT].view(np.float64)])
+def _positions(flags: NDArray[Any], bits: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The ends that exist, as positions among the floats (see ``ends.py``)."""
+    kind, side = flags & 7, (flags >> LOW_SIDE) & 1
+    real = np.where(kind == INTEGER, bits.astype(np.float64), bits.view(np.float64))
+    real = np.where((side == 1) & (np.abs(real) < EXACT_MAX), np.nextafter(real, np.inf), real)
+    positions: NDArray[np.float64] = real[kind != 0]
+    return positions

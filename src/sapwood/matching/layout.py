@@ -11,7 +11,7 @@ of two slots:
 - a point (``symbol = 'IBM'``) has a slot of its own, ``low`` is ``EMPTY``;
 - a range of an ordered domain is the difference of two cumulative slots. The domain is divided
   into cells at subscribed end points; slot k of the attribute's block says *the value lies in a
-  cell before k*. A range that ends inside a cell is a superset here, and decided exactly later;
+  cell before k*. Where a range ends inside a cell, this is a superset, decided exactly later;
 - anything else (``in``, ``<>``, ``suffix``, ``exists`` …) is a *lazy* slot, ``low`` is ``LAZY``:
   its mask is computed when a search first asks for it in a chunk, a set from the masks of its
   points, the others by evaluating the constraint.
@@ -106,7 +106,7 @@ CODE = _array(np.int64)
 and true; where its bounds begin, how many there are, and its block of slots, for numbers and for
 texts; how many events had the attribute; how many predicates are on it."""
 
-BLOCK_PADDING = 4
+BLOCK_PADDING = 2
 """Slots of a block beyond one per bound: see ``cells.py``."""
 
 # The values of the events of a chunk, event major, one place per attribute.
@@ -130,15 +130,18 @@ LOW_KIND, LOW_SIDE, HIGH_KIND, HIGH_SIDE = 0, 3, 4, 7
 
 # Segments: groups (low, high, first and end of subgroups, destination or -1), subgroups (low, high,
 # first member, how many), members, the rest of their chains, and the hashes from slots to groups.
-# A member has the first two links of its chain (low, high) and where the rest begins: pairs of
-# numbers, its row and how many more links, then these. Nearly all members fail at the first two
-# links, so what a search streams through is kept short.
+# A member has the first two links of its chain (low, high) and where the rest begins: its row, how
+# many more links, which links are inexact (a bit each), and these links. Nearly all members fail
+# at the first two links, so what a search streams through is kept short.
 DIRECTORY = _array(np.int64, (SEGMENT_COLUMNS := 10))
 GROUPS = _array(np.int32, (GROUP_COLUMNS := 5))
 SUBGROUPS = _array(np.int32, (SUBGROUP_COLUMNS := 4))
 MEMBERS = _array(np.int32, (MEMBER_COLUMNS := 5))
 CHAINS = _array(np.int32, 2)
 HASHED = _array(np.int32)
+
+LAST_INEXACT = 30
+"""The bit for all links from this one on."""
 
 (
     GROUP_FIRST,
@@ -165,7 +168,7 @@ PER_ENTRY = (ENTRY_DESTINATION, ENTRY_ROWS, ENTRY_FIRST_ROW, ENTRY_SLOT)
 DESTINATION_SLOT = _array(np.int32)
 
 # Room for one row's predicates while it is arranged.
-PLAN = _array(np.int64, (PLAN_COLUMNS := 5))
+PLAN = _array(np.int64, (PLAN_COLUMNS := 6))
 
 # Plain numbers and masks, kept behind the addresses.
 ATTRIBUTE_COUNT, SEGMENT_COUNT, EPOCH, TOUCHED_COUNT = range(40, 44)

@@ -173,14 +173,14 @@ def _place(lanes: Any, memory: Any, attribute: Any, kind: Any, event: Any) -> No
         block = long_at(attribute, TEXT_BLOCK)
         if block:
             first, count = long_at(attribute, TEXT_FIRST), long_at(attribute, TEXT_CELLS)
-            slot = block + 2 + text_cell(memory, first, count, bits, long_at(memory, _LENGTH))
+            slot = block + 1 + text_cell(memory, first, count, bits, long_at(memory, _LENGTH))
             _set_bit(lanes, table, slot, event)
     else:
         block = long_at(attribute, NUMBER_BLOCK)
         if block:
             first, count = long_at(attribute, NUMBER_FIRST), long_at(attribute, NUMBER_CELLS)
             real = np.float64(bits) if kind == INTEGER else as_float(bits)
-            slot = block + 2 + number_cell(long_at(memory, NUMBER_BOUNDS), first, count, real)
+            slot = block + 1 + number_cell(long_at(memory, NUMBER_BOUNDS), first, count, real)
             _set_bit(lanes, table, slot, event)
 
 

@@ -43,6 +43,7 @@ from sapwood.matching.layout import (
     HIGH_KIND,
     HIGH_SIDE,
     ITEMS,
+    LAST_INEXACT,
     LAZY,
     LOW_SIDE,
     MEMBER_COLUMNS,
@@ -234,26 +235,22 @@ def _row_holds(memory: Any, row: Any, event: Any) -> Any:
 
 
 @part
-def _drop_sure(lanes: Any, memory: Any, link: Any, count: Any) -> None:
-    """Drop from the sure events those in a cell with an end of a range among some links."""
-    table, width, sure = long_at(memory, TABLE), 8 * len(lanes), memory + 8 * UNSURE_MASK
-    for _ in range(count):
-        low, high = np.int64(int_at(link, 0)), np.int64(int_at(link, 1))
-        if low > EMPTY:
-            narrow(lanes, sure, sure, table + width * (high - 1), table + width * (low + 1))
-        link += 8
-
-
-@part
-def _find_unsure(lanes: Any, memory: Any, member: Any, rest: Any, count: Any) -> Any:
-    """Find the events of a member's mask that do not lie well within all of its ranges.
+def _find_unsure(lanes: Any, memory: Any, member: Any, chain: Any) -> Any:
+    """Find the events of a member's mask in a cell where one of its ranges begins or ends.
 
     Whether there are any.
     """
+    inexact = np.int64(int_at(chain, 2))
+    if inexact == 0:
+        return False
+    table, width = long_at(memory, TABLE), 8 * len(lanes)
     unsure, mask = memory + 8 * UNSURE_MASK, memory + 8 * MEMBER_MASK
-    narrow(lanes, unsure, mask, mask, long_at(memory, TABLE))
-    _drop_sure(lanes, memory, member, 2)
-    _drop_sure(lanes, memory, rest, count)
+    narrow(lanes, unsure, mask, mask, table)
+    for number in range(2 + int_at(chain, 1)):
+        link = member + 8 * number if number < 2 else chain + 8 * number
+        low, high = np.int64(int_at(link, 0)), np.int64(int_at(link, 1))
+        if (inexact >> min(number, LAST_INEXACT)) & 1 and low > EMPTY:
+            narrow(lanes, unsure, unsure, table + width * (high - 1), table + width * (low + 1))
     return narrow(lanes, unsure, mask, mask, unsure)
 
 
@@ -319,13 +316,13 @@ def _meet(lanes: Any, memory: Any, member: Any, source: Any) -> None:
         return
     if not _pass(lanes, memory, mask, mask, member + 8):
         return
-    for link in range(1, count + 1):
+    for link in range(2, count + 2):
         if not _pass(lanes, memory, mask, mask, chain + 8 * link):
             return
     entry = int_at(long_at(memory, ROW_ENTRY), row)
     if entry < 0:
         return
-    if not _find_unsure(lanes, memory, member, chain + 8, count) or _confirm(lanes, memory, row):
+    if not _find_unsure(lanes, memory, member, chain) or _confirm(lanes, memory, row):
         _report(lanes, memory, entry)
 
 

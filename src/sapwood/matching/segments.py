@@ -153,7 +153,7 @@ class SegmentStore:
     def _reserve_members(self, rows: RowNumbers, member: int, chain: int) -> None:
         links = int(self._memory[ROW_COUNT][rows].sum())
         self._memory.reserve(MEMBERS, member + len(rows))
-        self._memory.reserve(CHAINS, chain + len(rows) + links)
+        self._memory.reserve(CHAINS, chain + 2 * len(rows) + links)
 
     def _reserve_groups(
         self, codes: NDArray[np.uint64], owners: NDArray[Any], group: int, subgroup: int
