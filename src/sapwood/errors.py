@@ -27,6 +27,8 @@ All of them derive from `SapwoodError`, so one ``except`` catches them all::
     ├── MatchIndexError              a match index is used wrongly
     │   ├── DuplicateKeyError        a key is added twice (also a KeyError)
     │   └── UnknownKeyError          a key that is not there (also a KeyError)
+    ├── TopologyError                brokers and links that form no tree (also a ValueError)
+    ├── ParameterError               an impossible parameter of a simulation (also a ValueError)
     └── BloomFilterError             a Bloom filter is used wrongly (also a ValueError)
         ├── BloomParameterError      impossible size, hash count, seed or rate
         ├── BloomMismatchError       two filters of different shape are combined
@@ -216,6 +218,26 @@ class UnknownKeyError(MatchIndexError, KeyError):
     """A key is removed from a match index that does not have it."""
 
     __str__ = Exception.__str__
+
+
+class TopologyError(SapwoodError, ValueError):
+    """Brokers and links that do not form a tree, or a broker that is not part of it."""
+
+
+class ParameterError(SapwoodError, ValueError):
+    """A parameter of a simulated network or workload has an impossible value.
+
+    `parameter` is its name, so that a reader of scenario files can say which key is meant.
+    """
+
+    def __init__(self, problem: str, parameter: str = "") -> None:
+        # All arguments go to the base class: that is what makes the error picklable.
+        super().__init__(problem, parameter)
+        self.problem = problem
+        self.parameter = parameter
+
+    def __str__(self) -> str:
+        return f"{self.parameter}: {self.problem}" if self.parameter else self.problem
 
 
 class BloomFilterError(SapwoodError, ValueError):
