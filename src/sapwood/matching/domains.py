@@ -88,6 +88,7 @@ def _positions(flags: NDArray[Any], bits: NDArray[np.int64]) -> NDArray[np.float
     """The ends that exist, as positions among the floats (see ``ends.py``)."""
     kind, side = flags & 7, (flags >> LOW_SIDE) & 1
     real = np.where(kind == INTEGER, bits.astype(np.float64), bits.view(np.float64))
-    real = np.where((side == 1) & (np.abs(real) < EXACT_MAX), np.nextafter(real, np.inf), real)
+    is_behind = (side == 1) & (np.abs(real) < EXACT_MAX)
+    real[is_behind] = np.nextafter(real[is_behind], np.inf)
     positions: NDArray[np.float64] = real[kind != 0]
     return positions
