@@ -2,8 +2,8 @@
 
 An end is a position p: the range begins or ends just before it. For numbers *just after v* is just
 before the next float, which is exact as long as integers are floats exactly, below 2**53; beyond,
-a position is only known not to be too narrow. Where p is a bound of the cells, the range ends
-between two cells and nothing is left to decide by value.
+the cell of the nearest float holds the end, and both sides of it. Where p is a bound of the cells,
+the range ends between two cells and nothing is left to decide by value.
 
 The results are pairs: a cell (the first of the range, or the one behind its last), and whether the
 range ends right there.
@@ -37,11 +37,9 @@ EXACT_MAX = 2.0**53
 
 
 @part
-def _number_position(kind: Any, bits: Any, side: Any, is_high: Any) -> Any:
+def _number_position(kind: Any, bits: Any, side: Any) -> Any:
     real = np.float64(bits) if kind == INTEGER else as_float(bits)
-    if abs(real) < EXACT_MAX:
-        return np.nextafter(real, np.inf) if side else real
-    return np.nextafter(real, np.inf) if is_high else real
+    return np.nextafter(real, np.inf) if side and abs(real) < EXACT_MAX else real
 
 
 @part
@@ -61,7 +59,7 @@ def low_number_cell(memory: Any, attribute: Any, ends: Any) -> Any:
     flags = long_at(ends, 1)
     if flags & 7 == 0:
         return 0, True
-    position = _number_position(flags & 7, long_at(ends, 2), (flags >> LOW_SIDE) & 1, False)
+    position = _number_position(flags & 7, long_at(ends, 2), (flags >> LOW_SIDE) & 1)
     return _number_cell_at(memory, attribute, position)
 
 
@@ -72,7 +70,7 @@ def high_number_cell(memory: Any, attribute: Any, ends: Any) -> Any:
     kind = (flags >> HIGH_KIND) & 7
     if kind == 0:
         return long_at(attribute, NUMBER_CELLS) + 1, True
-    position = _number_position(kind, long_at(ends, 3), (flags >> HIGH_SIDE) & 1, True)
+    position = _number_position(kind, long_at(ends, 3), (flags >> HIGH_SIDE) & 1)
     cell, is_exact = _number_cell_at(memory, attribute, position)
     return (cell, True) if is_exact else (cell + 1, False)
 
