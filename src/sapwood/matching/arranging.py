@@ -26,6 +26,7 @@ from sapwood.matching.layout import (
     CHAINS,
     CODE,
     EMPTY,
+    ENTRY_ROWS,
     GROUP_COLUMNS,
     GROUPS,
     HASHED,
@@ -47,7 +48,10 @@ from sapwood.matching.layout import (
     PRESENT,
     REFERENCES,
     ROW_COUNT,
+    ROW_ENTRY,
     ROW_FIRST,
+    ROW_PLACE,
+    SEVERAL_ROWS,
     SLOT_ATTRIBUTE,
     SLOT_HITS,
     SLOT_PROGRAM,
@@ -257,21 +261,25 @@ def _write_member(memory: Any, row: Any, grouped: Any, events: Any, member: Any,
     front = long_at(memory, MEMBERS) + 4 * MEMBER_COLUMNS * member
     rest = long_at(memory, CHAINS) + 8 * chain
     count = _plan_row(memory, row, events)
-    links = inexact = 0
+    links = flags = 0
     for turn in range(count):
         step = _step(memory, (turn + grouped) % count if count > grouped else turn)
         if turn < count - grouped or long_at(step, _LOW) > EMPTY:
             place = front + 8 * links if links < 2 else rest + 8 * links
             _write_link(place, long_at(step, _LOW), long_at(step, _HIGH))
             if not long_at(step, _IS_EXACT):
-                inexact |= 1 << min(links, LAST_INEXACT)
+                flags |= 1 << min(links, LAST_INEXACT)
             links += 1
     for missing in range(links, 2):
         _write_link(front + 8 * missing, EMPTY, ACTIVE)
     set_int(front, 4, chain)
     more = max(links - 2, 0)
+    entry = int_at(long_at(memory, ROW_ENTRY), row)
+    if entry >= 0 and int_at(long_at(memory, ENTRY_ROWS), entry) > 1:
+        flags |= SEVERAL_ROWS
     _write_link(rest, row, more)
-    _write_link(rest + 8, inexact, 0)
+    _write_link(rest + 8, flags, entry)
+    set_int(long_at(memory, ROW_PLACE), row, chain)
     return chain + 2 + more
 
 

@@ -39,11 +39,17 @@ TYPE_OFFSET = 8
 """Where an object keeps the address of its type, behind its reference count."""
 
 
+ITEMS_OFFSET = 24
+"""Where a list keeps the address of the addresses of its items."""
+
+
 def check_object_layout() -> None:
     """Refuse to run on an interpreter whose objects look different (a free-threaded build)."""
     probe = "sapwood"
-    found = ctypes.c_size_t.from_address(id(probe) + TYPE_OFFSET).value
-    if found != id(str):
+    kind = ctypes.c_size_t.from_address(id(probe) + TYPE_OFFSET).value
+    holder = [probe]
+    items = ctypes.c_size_t.from_address(id(holder) + ITEMS_OFFSET).value
+    if kind != id(str) or ctypes.c_size_t.from_address(items).value != id(probe):
         raise ImportError(
             "sapwood.matching needs a CPython with a global interpreter lock: "
             "its compiled code reads Python objects in place"

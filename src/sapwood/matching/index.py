@@ -108,7 +108,7 @@ class MatchIndex(Generic[Key]):
         first = int(self._memory[ENTRY_FIRST_ROW][entry])
         count = int(self._memory[ENTRY_ROWS][entry])
         for row in range(first, first + count):
-            self._rows.drop(row)
+            self._rows.drop(row, is_arranged=row < self._arranged_rows)
         if count > 1:
             self._vocabulary.release_found_slot(int(self._memory[ENTRY_SLOT][entry]))
             self._memory[ENTRY_SLOT][entry] = 0

@@ -114,10 +114,11 @@ VALUE_KIND = _array(np.uint8)
 VALUE_BITS = _array(np.int64)
 VALUE_LENGTH = _array(np.int64)
 
-# Per row: its entry (-1: removed), its first predicate, how many. Per predicate: kind, reference.
-# Ranges of numbers: attribute, flags, ends. Ranges of texts: attribute, and both ends (offset,
-# length; a negative length is no end).
+# Per row: its entry (-1: removed), where its chain is, its first predicate, how many. Per
+# predicate: kind, reference. Ranges of numbers: attribute, flags, ends. Ranges of texts: attribute,
+# and both ends (offset, length; a negative length is no end).
 ROW_ENTRY = _array(np.int32)
+ROW_PLACE = _array(np.int32)
 ROW_FIRST = _array(np.int64)
 ROW_COUNT = _array(np.int32)
 PREDICATE_KIND = _array(np.uint8)
@@ -131,8 +132,9 @@ LOW_KIND, LOW_SIDE, HIGH_KIND, HIGH_SIDE = 0, 3, 4, 7
 # Segments: groups (low, high, first and end of subgroups, destination or -1), subgroups (low, high,
 # first member, how many), members, the rest of their chains, and the hashes from slots to groups.
 # A member has the first two links of its chain (low, high) and where the rest begins: its row, how
-# many more links, which links are inexact (a bit each), and these links. Nearly all members fail
-# at the first two links, so what a search streams through is kept short.
+# many more links, flags, its entry (-1: removed), and these links. Nearly all members fail at the
+# first two links, so what a search streams through is kept short; and what a match needs of a row
+# stands in one place, since every other place would be a cache miss.
 DIRECTORY = _array(np.int64, (SEGMENT_COLUMNS := 10))
 GROUPS = _array(np.int32, (GROUP_COLUMNS := 5))
 SUBGROUPS = _array(np.int32, (SUBGROUP_COLUMNS := 4))
@@ -140,8 +142,11 @@ MEMBERS = _array(np.int32, (MEMBER_COLUMNS := 5))
 CHAINS = _array(np.int32, 2)
 HASHED = _array(np.int32)
 
-LAST_INEXACT = 30
-"""The bit for all links from this one on."""
+LAST_INEXACT = 29
+"""Flags of a member: a bit for each inexact link; this one for all links from there on."""
+
+SEVERAL_ROWS = 1 << 30
+"""Flag of a member: its entry has more rows."""
 
 (
     GROUP_FIRST,
@@ -176,7 +181,9 @@ FORWARDING, ITEMS, RESULTS, FIRST_EVENT = range(44, 48)
 SCRATCH = 48
 TYPES = 56
 GROUP_MASK, SUBGROUP_MASK, MEMBER_MASK, UNSURE_MASK = range(64, 80, 4)
-MEMORY_SIZE = 80
+REPORT_COUNT = 80
+REPORTS, REPORTS_MAX, REPORT_COLUMNS = 84, 16, 5
+MEMORY_SIZE = REPORTS + REPORTS_MAX * REPORT_COLUMNS
 
 
 class Memory:

@@ -132,3 +132,18 @@ def bit_count(typing_context: Any, word: Any) -> Any:
         return builder.ctpop(arguments[0])
 
     return types.int64(types.uint64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def prefetch(typing_context: Any, address: Any) -> Any:
+    """Tell the processor that what lies at an address will be written soon."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer, flag = _BYTE.as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, flag, flag, flag])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
+        write, keep, data = (ir.Constant(flag, value) for value in (1, 3, 1))
+        builder.call(function, [builder.inttoptr(arguments[0], pointer), write, keep, data])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate

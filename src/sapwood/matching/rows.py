@@ -15,6 +15,7 @@ from sapwood.filters.constraint import Constraint
 from sapwood.filters.number_set import LOWEST, NumberCuts
 from sapwood.filters.text_set import TextCuts
 from sapwood.matching.layout import (
+    CHAINS,
     ENTRY_FIRST_ROW,
     HIGH_KIND,
     HIGH_SIDE,
@@ -29,6 +30,7 @@ from sapwood.matching.layout import (
     ROW_COUNT,
     ROW_ENTRY,
     ROW_FIRST,
+    ROW_PLACE,
     SLOT_ATTRIBUTE,
     TEXT_BLOCK,
     TEXT_RANGE,
@@ -130,6 +132,7 @@ class RowStore:
             return
         entry, first, count = np.array(rows, np.int64).T
         self._memory.write(ROW_ENTRY, at, entry)
+        self._memory.reserve(ROW_PLACE, self._rows.count)
         self._memory.write(ROW_FIRST, at, first)
         self._memory.write(ROW_COUNT, at, count)
         at, predicates = self._predicates.take()
@@ -142,10 +145,12 @@ class RowStore:
         self._memory.write(TEXT_RANGES, *self._text_ranges.take())
         self._vocabulary.texts.flush()
 
-    def drop(self, row: int) -> None:
-        """Mark a row as removed and release what its predicates refer to."""
+    def drop(self, row: int, is_arranged: bool) -> None:
+        """Mark a row as removed, where it is arranged too, and release what it refers to."""
         memory, vocabulary = self._memory, self._vocabulary
         memory[ROW_ENTRY][row] = -1
+        if is_arranged:
+            memory[CHAINS][memory[ROW_PLACE][row] + 1, 1] = -1
         first = int(memory[ROW_FIRST][row])
         for at in range(first, first + int(memory[ROW_COUNT][row])):
             kind, reference = memory[PREDICATE_KIND][at], int(memory[PREDICATE_REFERENCE][at])

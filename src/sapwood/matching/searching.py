@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from sapwood.matching.compiling import part
-from sapwood.matching.cpython import list_append, list_get
+from sapwood.matching.cpython import ITEMS_OFFSET, list_append, list_get
 from sapwood.matching.exact import compare_text, holds, is_after_cut
 from sapwood.matching.layout import (
     ACTIVE,
@@ -54,12 +54,16 @@ from sapwood.matching.layout import (
     NUMBER_RANGES,
     PREDICATE_KIND,
     PREDICATE_REFERENCE,
+    REPORT_COLUMNS,
+    REPORT_COUNT,
+    REPORTS,
+    REPORTS_MAX,
     RESULTS,
     ROW_COUNT,
-    ROW_ENTRY,
     ROW_FIRST,
     SEGMENT_COLUMNS,
     SEGMENT_COUNT,
+    SEVERAL_ROWS,
     SLOT_ATTRIBUTE,
     SLOT_EPOCH,
     SLOT_PROGRAM,
@@ -86,6 +90,7 @@ from sapwood.matching.raw import (
     lowest_bit,
     meets,
     narrow,
+    prefetch,
     set_long,
     set_word,
     word_at,
@@ -240,7 +245,7 @@ def _find_unsure(lanes: Any, memory: Any, member: Any, chain: Any) -> Any:
 
     Whether there are any.
     """
-    inexact = np.int64(int_at(chain, 2))
+    inexact = np.int64(int_at(chain, 2)) & (SEVERAL_ROWS - 1)
     if inexact == 0:
         return False
     table, width = long_at(memory, TABLE), 8 * len(lanes)
@@ -287,23 +292,48 @@ def _first_time(lanes: Any, memory: Any, slot: Any) -> None:
 
 
 @part
-def _report(lanes: Any, memory: Any, entry: Any) -> None:
-    """Give out an entry's key, or its destination if it is new, for the events in its mask."""
-    number = np.int64(entry)
+def _report(lanes: Any, memory: Any, entry: Any, is_one_of_several: Any) -> None:
+    """Note that an entry's key, or its destination if it is new, goes to the events in its mask."""
+    number = entry
     if long_at(memory, FORWARDING):
         number = np.int64(int_at(long_at(memory, ENTRY_DESTINATION), entry))
         _first_time(lanes, memory, np.int64(int_at(long_at(memory, DESTINATION_SLOT), number)))
-    else:
-        slot = np.int64(int_at(long_at(memory, ENTRY_SLOT), entry))
-        if slot:
-            _first_time(lanes, memory, slot)
-    item = list_get(long_at(memory, ITEMS), number)
-    results, first = long_at(memory, RESULTS), long_at(memory, FIRST_EVENT)
+    elif is_one_of_several:
+        _first_time(lanes, memory, np.int64(int_at(long_at(memory, ENTRY_SLOT), entry)))
+    at = long_at(memory, REPORT_COUNT)
+    report = memory + 8 * (REPORTS + REPORT_COLUMNS * at)
+    set_long(report, 0, number)
     for lane in range(len(lanes)):
-        word = word_at(memory, MEMBER_MASK + lane)
-        while word:
-            list_append(list_get(results, first + 64 * lane + lowest_bit(word)), item)
-            word &= word - _ONE
+        set_word(report, 1 + lane, word_at(memory, MEMBER_MASK + lane))
+    prefetch(long_at(long_at(memory, ITEMS) + ITEMS_OFFSET, 0) + 8 * number)
+    set_long(memory, REPORT_COUNT, at + 1)
+    if at + 1 == REPORTS_MAX:
+        _deliver_reports(lanes, memory)
+
+
+@part
+def _deliver_reports(lanes: Any, memory: Any) -> None:
+    """Append what was reported to the lists of its events.
+
+    Keys lie scattered in memory; asking for a few of them ahead hides most of the waiting.
+    """
+    items = long_at(long_at(memory, ITEMS) + ITEMS_OFFSET, 0)
+    results, first = long_at(memory, RESULTS), long_at(memory, FIRST_EVENT)
+    count = long_at(memory, REPORT_COUNT)
+    for at in range(count):
+        report = memory + 8 * (REPORTS + REPORT_COLUMNS * at)
+        item = long_at(items, long_at(report, 0))
+        set_long(report, 0, item)
+        prefetch(item)
+    for at in range(count):
+        report = memory + 8 * (REPORTS + REPORT_COLUMNS * at)
+        for lane in range(len(lanes)):
+            word = word_at(report, 1 + lane)
+            while word:
+                event = first + 64 * lane + lowest_bit(word)
+                list_append(list_get(results, event), long_at(report, 0))
+                word &= word - _ONE
+    set_long(memory, REPORT_COUNT, 0)
 
 
 @part
@@ -319,11 +349,11 @@ def _meet(lanes: Any, memory: Any, member: Any, source: Any) -> None:
     for link in range(2, count + 2):
         if not _pass(lanes, memory, mask, mask, chain + 8 * link):
             return
-    entry = int_at(long_at(memory, ROW_ENTRY), row)
+    entry, flags = np.int64(int_at(chain, 3)), np.int64(int_at(chain, 2))
     if entry < 0:
         return
     if not _find_unsure(lanes, memory, member, chain) or _confirm(lanes, memory, row):
-        _report(lanes, memory, entry)
+        _report(lanes, memory, entry, flags & SEVERAL_ROWS)
 
 
 @part
@@ -423,3 +453,4 @@ def search(lanes: Any, memory: Any) -> None:
         for number in range(first, long_at(segment, GROUP_END)):
             _search_group(lanes, memory, groups + 4 * GROUP_COLUMNS * number)
         segment += 8 * SEGMENT_COLUMNS
+    _deliver_reports(lanes, memory)
