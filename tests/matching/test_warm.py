@@ -1,0 +1,44 @@
+"""Warming compiles all kernels, in all forms that are used later."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from matching.drawing import any_filter, events
+from matching.model import Pair
+from sapwood.matching import warm
+
+
+def forms() -> dict[str, list[object]]:
+    """In which forms each kernel is compiled or loaded."""
+    return {name: list(kernel.signatures) for name, kernel in warm.kernels().items()}
+
+
+def test_every_kernel_is_exercised_and_nothing_is_compiled_later() -> None:
+    warm.exercise()
+    before = forms()
+    assert len(before) >= 5
+    assert [name for name, compiled in before.items() if not compiled] == []
+    random = Random(1)
+    pair = Pair()
+    for key in range(1500):
+        pair.add(key, any_filter(random), key % 3)
+        if key % 100 == 0:
+            pair.check(events(random, 2))
+    for key in range(1400):
+        pair.remove(key)
+    pair.index.optimize()
+    pair.check(events(random, 100))
+    pair.check_destinations(events(random, 100), exclude=1)
+    assert forms() == before
+
+
+def test_it_says_what_it_did(capsys: pytest.CaptureFixture[str]) -> None:
+    warm.main()
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith(f"{len(warm.kernels())} kernels of sapwood.matching: ")
+    assert err.endswith(" s)\n")
