@@ -1,0 +1,45 @@
+"""All benchmarks by name. A new one is a module with a `run`, and a line here.
+
+The modules are imported when their benchmark runs: they pull in what they measure.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import NamedTuple
+
+from sapwood.bench.report import Report
+
+Progress = Callable[[str], None]
+"""Tells the person who waits what is being done now."""
+
+
+class Options(NamedTuple):
+    """What a benchmark is asked for; each takes of it what concerns it."""
+
+    quick: bool = False
+    seed: int = 1
+    filters: tuple[int, ...] = ()
+    """How many filters to measure with; the benchmark's own choice if there are none."""
+
+
+class Benchmark(NamedTuple):
+    """What a benchmark is about, and the module that has its `run`."""
+
+    about: str
+    module: str
+
+    def run(self, options: Options, progress: Progress) -> Report:
+        """Measure."""
+        runner: Callable[[Options, Progress], Report]
+        runner = importlib.import_module(self.module).run
+        return runner(options, progress)
+
+
+BENCHMARKS: dict[str, Benchmark] = {
+    "matching": Benchmark(
+        "the matching engine beside a naive scan and the counting algorithm",
+        "sapwood.bench.matching",
+    ),
+}

@@ -1,0 +1,93 @@
+"""`sapwood bench`: measure Sapwood beside simpler ways to do the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sapwood.cli.output import ExitStatus, notice, print_json
+
+if TYPE_CHECKING:
+    from sapwood.bench.report import Report, Table
+
+
+def bench(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="Which one; all if none is given.", show_default=False),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Smaller and shorter: some seconds.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the workloads.", metavar="K")] = 1,
+    filters: Annotated[
+        list[int] | None,
+        typer.Option(
+            help="How many filters; may be given several times.",
+            metavar="N",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Run a benchmark: matching.
+
+    Exit 1 if what is measured gives wrong answers.
+    """
+    from sapwood.bench.machine import describe
+    from sapwood.bench.registry import BENCHMARKS, Options
+
+    if name is not None and name not in BENCHMARKS:
+        known = ", ".join(BENCHMARKS)
+        raise typer.BadParameter(f"there is no benchmark {name!r}; there are: {known}")
+    options = Options(quick, seed, tuple(filters or ()))
+    machine = describe()
+    reports: dict[str, Report] = {}
+    for each in [name] if name else BENCHMARKS:
+        reports[each] = BENCHMARKS[each].run(options, notice)
+        if not as_json:
+            _show(reports[each])
+    if as_json:
+        figures = {each: report.figures for each, report in reports.items()}
+        print_json({"seed": seed, "quick": quick, "machine": machine, "benchmarks": figures})
+    else:
+        print("  ".join(f"{fact} {value}" for fact, value in machine.items()))
+    is_right = all(report.is_right for report in reports.values())
+    return ExitStatus.DONE if is_right else ExitStatus.NO
+
+
+def _show(report: Report) -> None:
+    """Print a report for people."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    for table in report.tables:
+        console.print(_rich_table(table))
+        console.print()
+    for text in report.notes:
+        console.print(text, style="dim")
+    console.print(report.conclusion, style="bold" if report.is_right else "bold red")
+
+
+def _rich_table(table: Table) -> object:
+    from rich import box
+    from rich.table import Table as RichTable
+
+    from sapwood.bench.report import Style
+
+    styles = {
+        Style.HEADING: "bold",
+        Style.FIGURE: None,
+        Style.OWN: "green",
+        Style.TARGET: "dim",
+    }
+    shown = RichTable(title=table.title, title_justify="left", box=box.SIMPLE_HEAD)
+    shown.add_column("")
+    for column in table.columns:
+        shown.add_column(column, justify="right")
+    for line in table.lines:
+        indent = "" if line.style is Style.HEADING or not line.cells else "  "
+        shown.add_row(indent + line.label, *line.cells, style=styles[line.style])
+    return shown
