@@ -139,8 +139,8 @@ class Evaluator:
 
 @given(randoms)
 def test_a_compiled_constraint_allows_what_the_constraint_allows(random: Random) -> None:
-    constraints = [make(random) for make in MAKERS]
-    for _ in range(5):
+    constraints = [make(random) for make in random.sample(MAKERS, 7)]
+    for _ in range(2):
         filter_ = expression_filter(random.randrange(3000))
         constraints += [constraint for box in filter_.boxes for _, constraint in box]
     for constraint in constraints:
