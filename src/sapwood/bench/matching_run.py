@@ -137,10 +137,11 @@ class Run:
                 for filter_ in lot:
                     self._index.add(next(keys), filter_)
         self._index.match_batch(self._earlier_events[:BATCH])
+        resident = resident_megabytes()
         return {
             "add_us": watch.seconds / self._plan.filters * 1e6,
-            "memory_mb": resident_megabytes() - memory,
-            "memory_peak_mb": most_resident_megabytes() - memory,
+            "memory_mb": resident - memory,
+            "memory_peak_mb": max(most_resident_megabytes(), resident) - memory,
         }
 
     def _optimize(self) -> dict[str, Any]:
