@@ -8,6 +8,7 @@ from collections import Counter
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 
 from sapwood.errors import ParameterError
@@ -19,6 +20,7 @@ from sapwood.sim.workloads.populations import (
     PopulationParameters,
     population_actions,
 )
+from sapwood.sim.workloads.rates import RateSchedule
 from sim.workloads.streams import expect_lawful, mean, of_kind
 
 FILTER = Filter("x = 1")
@@ -113,6 +115,21 @@ def test_more_publications_leave_the_subscriptions_alone() -> None:
         return [a for a in made(parameters, 20) if a.client.startswith("S")]
 
     assert subscriptions(1) == subscriptions(100)
+
+
+def test_parameters_can_be_read_from_plain_data() -> None:
+    data = {
+        "arrival_rate": {"points": [[0, 1], [60, 5]]},
+        "departure_rate": 0.1,
+        "publication_rate": 2,
+    }
+    assert msgspec.convert(data, PopulationParameters) == PopulationParameters(
+        arrival_rate=RateSchedule(((0, 1), (60, 5))), departure_rate=0.1, publication_rate=2
+    )
+    with pytest.raises(msgspec.ValidationError, match="departure_rate: is -1.0; wanted"):
+        msgspec.convert({**data, "departure_rate": -1}, PopulationParameters)
+    with pytest.raises(msgspec.ValidationError, match="unknown field `rate`"):
+        msgspec.convert({**data, "rate": 1}, PopulationParameters)
 
 
 @pytest.mark.parametrize(
