@@ -126,7 +126,7 @@ def test_parameters_can_be_read_from_plain_data() -> None:
     assert msgspec.convert(data, PopulationParameters) == PopulationParameters(
         arrival_rate=RateSchedule(((0, 1), (60, 5))), departure_rate=0.1, publication_rate=2
     )
-    with pytest.raises(msgspec.ValidationError, match="departure_rate: is -1.0; wanted"):
+    with pytest.raises(msgspec.ValidationError, match=r"departure_rate: is -1\.0; wanted"):
         msgspec.convert({**data, "departure_rate": -1}, PopulationParameters)
     with pytest.raises(msgspec.ValidationError, match="unknown field `rate`"):
         msgspec.convert({**data, "rate": 1}, PopulationParameters)
