@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -32,7 +32,7 @@ def bench(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
-    """Run a benchmark: matching.
+    """Run a benchmark: matching, routing or sim.
 
     Exit 1 if what is measured gives wrong answers.
     """
@@ -53,9 +53,20 @@ def bench(
         figures = {each: report.figures for each, report in reports.items()}
         print_json({"seed": seed, "quick": quick, "machine": machine, "benchmarks": figures})
     else:
-        print("  ".join(f"{fact} {value}" for fact, value in machine.items()))
+        _show_machine(machine)
     is_right = all(report.is_right for report in reports.values())
     return ExitStatus.DONE if is_right else ExitStatus.NO
+
+
+def _show_machine(machine: dict[str, Any]) -> None:
+    from rich.console import Console
+
+    libraries = ", ".join(f"{name} {machine[name]}" for name in ("sapwood", "numpy", "numba"))
+    Console(highlight=False).print(
+        f"Measured on {machine['processor']}, {machine['cores']} cores (load {machine['load']}), "
+        f"{machine['system']}, {machine['python']}, {libraries}.",
+        style="dim",
+    )
 
 
 def _show(report: Report) -> None:
