@@ -1,0 +1,270 @@
+"""Run a scenario, record what happens, and judge it by the definitions of correctness.
+
+What happens does not depend on who looks: whether rows are digested, judged, written to files or
+not made at all, the brokers get the same events at the same times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from random import Random
+from typing import Any
+
+import msgspec
+
+from sapwood.filters.filter import Filter
+from sapwood.sim.network import Network
+from sapwood.sim.scenario import Scenario
+from sapwood.sim.workloads.action import Action, ActionKind
+from sapwood.trace.checkers import Checker
+from sapwood.trace.digest import Digest
+from sapwood.trace.schema import CLOCK, Row, RunSettings
+from sapwood.trace.verdict import VIOLATIONS, Verdict, Violation
+from sapwood.trace.watch import Watch
+from sapwood.wire.frames import split
+
+Sink = Callable[[Row], None]
+"""Takes the rows of a run as they happen."""
+
+SETTLING_MESSAGES = ("Probe", "Echo")
+"""Control messages that only find out whether something has settled: counted apart."""
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run came to."""
+
+    seed: int
+    digest: str
+    """Of all rows; empty if none were made."""
+    violations: int
+    published: int
+    expected: int
+    delivered: int
+    notification_hops: int
+    control_hops: int
+    settling_hops: int
+    brokers: int
+    table_entries: int
+    virtual_seconds: float
+    steps: int
+    checked: bool
+    """Whether what was delivered was judged; if not, nothing was expected or violated."""
+    verdict: Verdict
+
+    def summary(self) -> dict[str, Any]:
+        """The counts, and what the verdict adds to them, without the violations themselves."""
+        counts = msgspec.structs.asdict(self)
+        del counts["verdict"]
+        if self.checked:
+            counts |= {kind: getattr(self.verdict, kind) for kind in (*VIOLATIONS, "early")}
+        return counts
+
+
+class Recorder:
+    """Makes rows of what a network tells, in the order it happens, and hands them on."""
+
+    def __init__(self, run: str, sinks: Sequence[Sink]) -> None:
+        self.run = run
+        self.now: Callable[[], float] = lambda: 0.0
+        self._sinks = sinks
+        self._steps: dict[str, int] = {}
+
+    def __call__(self, broker: str, kind: str, **fields: Any) -> None:
+        """Record something at a broker."""
+        step = self._steps[broker] = self._steps.get(broker, 0) + 1
+        row = Row(
+            run=self.run, broker=broker, session=1, step=step, at=self.now(), kind=kind, **fields
+        )
+        for sink in self._sinks:
+            sink(row)
+
+
+class ViolationFound(Exception):  # noqa: N818 - not an error of ours: it ends a run early
+    """A violation shows while a simulation runs."""
+
+    def __init__(self, violation: Violation) -> None:
+        super().__init__(str(violation))
+        self.violation = violation
+
+
+class Judge:
+    """Judges rows as they happen: stops at what shows at once, finds the rest at the end."""
+
+    def __init__(self, run: str, settings: RunSettings) -> None:
+        assert settings.settle_seconds is not None
+        self._checker = Checker(settings={run: settings})
+        self._watch = Watch(settings.settle_seconds)
+
+    def add(self, row: Row) -> None:
+        """Take a row; raises if it shows a violation."""
+        self._checker.add(row)
+        violation = self._watch.add(row)
+        if violation is not None:
+            raise ViolationFound(violation)
+
+    def verdict(self) -> Verdict:
+        """The verdict on all rows so far."""
+        return self._checker.verdict()
+
+
+class Simulation:
+    """One run of a scenario with one seed.
+
+    Without `check`, `digest` and `sinks` no row is made: for measuring speed.
+    """
+
+    network_type: type[Network] = Network
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        seed: int | None = None,
+        *,
+        check: bool = True,
+        digest: bool = True,
+        sinks: Sequence[Sink] = (),
+    ) -> None:
+        self.scenario = scenario
+        self.seed = scenario.seed if seed is None else seed
+        self.run_name = scenario.run_name(self.seed)
+        self.settings = scenario.run_settings()
+        self._random = Random(f"{scenario.name} {self.seed}")
+        self.topology = scenario.topology.build(self._random)
+        self._digest = Digest() if digest else None
+        self._judge = Judge(self.run_name, self.settings) if check else None
+        self._recorder = self._make_recorder(sinks)
+        self._published = self._delivered = 0
+        self._sessions: dict[str, int] = {}
+        self.network = self._build()
+
+    def _make_recorder(self, sinks: Sequence[Sink]) -> Recorder | None:
+        """The judge comes last: it may stop the run, and the others should have the row by then."""
+        own = [one.add for one in (self._digest,) if one is not None]
+        last = [one.add for one in (self._judge,) if one is not None]
+        every = [*own, *sinks, *last]
+        return Recorder(self.run_name, every) if every else None
+
+    def _build(self) -> Network:
+        scenario, topology = self.scenario, self.topology
+        routing = scenario.routing.build(topology)
+        config = {
+            "advertisements_required": self.settings.advertisements_required,
+            "advertisement_routing": scenario.routing.advertisement_algorithm,
+        }
+        network = self.network_type(
+            Random(self._random.getrandbits(64)), config=config, record=self._recorder
+        )
+        network.deliveries = self._count_delivered
+        if self._recorder is not None:
+            self._recorder.now = lambda: network.kernel.now
+        for name in topology.brokers:
+            network.add_broker(name)
+        delays = scenario.delays()
+        for left, right in topology.links:
+            network.add_link(left, right, delays.link(left, right).sample, routing)
+        network.kernel.run()
+        return network
+
+    def run(self, progress: Callable[[float], None] | None = None) -> Result:
+        """Let everything happen, or as much as is correct; what it came to."""
+        workload = self.scenario.clients(self.topology)
+        self._schedule(workload.actions(self._random, self.scenario.duration), progress)
+        with suppress(ViolationFound):  # it is in the verdict
+            self._finish()
+        return self._result()
+
+    def _finish(self) -> None:
+        """Run until all is quiet, and then long enough for the checkers to judge all of it."""
+        kernel = self.network.kernel
+        kernel.run()
+        kernel.run(kernel.now + 2 * self.scenario.settle)
+        if self._recorder is not None:
+            for broker in self.network.brokers:
+                self._recorder(broker, CLOCK)
+
+    def _schedule(
+        self, actions: Iterator[Action], progress: Callable[[float], None] | None
+    ) -> None:
+        """Let the next action happen, and only then look at the one behind it."""
+        kernel = self.network.kernel
+        start = kernel.now
+
+        def act(current: Action) -> None:
+            self.perform(current)
+            if progress is not None:
+                progress(current.at)
+            plan()
+
+        def plan() -> None:
+            following = next(actions, None)
+            if following is not None:
+                kernel.at(start + following.at, act, following)
+
+        plan()
+
+    def perform(self, action: Action) -> None:
+        """Let a client do something."""
+        network, kind = self.network, action.kind
+        if kind is ActionKind.CONNECT:
+            self._sessions[action.client] = self._sessions.get(action.client, 0) + 1
+            network.connect(self._session(action.client), action.broker)
+            return
+        session = self._session(action.client)
+        if kind is ActionKind.PUBLISH:
+            assert action.attributes is not None
+            self._published += 1
+            network.publish(session, action.attributes, action.payload)
+        elif kind is ActionKind.DISCONNECT:
+            network.disconnect(session)
+        else:
+            assert action.filter is not None
+            self._ask(session, kind, action.filter)
+
+    def _ask(self, session: str, kind: ActionKind, filter: Filter) -> None:
+        network, settle = self.network, self.scenario.settle_requests
+        entry_id = f"{session}/{filter.id}"
+        if kind is ActionKind.SUBSCRIBE:
+            network.subscribe(session, entry_id, str(filter), settle)
+        elif kind is ActionKind.UNSUBSCRIBE:
+            network.unsubscribe(session, entry_id, settle)
+        elif kind is ActionKind.ADVERTISE:
+            network.advertise(session, entry_id, str(filter), settle)
+        else:
+            network.unadvertise(session, entry_id, settle)
+
+    def _session(self, client: str) -> str:
+        return f"{client}.{self._sessions[client]}"
+
+    def _count_delivered(self, session: str, data: bytes) -> None:
+        self._delivered += sum(1 for _ in split(data))
+
+    def _result(self) -> Result:
+        verdict = Verdict() if self._judge is None else self._judge.verdict()
+        notifications, control, settling = traffic(self.network)
+        brokers = self.network.brokers.values()
+        return Result(
+            seed=self.seed,
+            digest="" if self._digest is None else self._digest.hexdigest(),
+            violations=sum(getattr(verdict, kind) for kind in VIOLATIONS),
+            published=self._published,
+            expected=verdict.expected,
+            delivered=self._delivered,
+            notification_hops=notifications,
+            control_hops=control,
+            settling_hops=settling,
+            brokers=len(brokers),
+            table_entries=sum(len(broker.subscriptions) for broker in brokers),
+            virtual_seconds=self.network.kernel.now,
+            steps=self.network.kernel.steps,
+            checked=self._judge is not None,
+            verdict=verdict,
+        )
+
+
+def traffic(network: Network) -> tuple[int, int, int]:
+    """What has gone over the links: notifications, control messages, and those that settle."""
+    directions = network.directions.values()
+    settling = sum(one.control[name] for one in directions for name in SETTLING_MESSAGES)
+    control = sum(one.control.total() for one in directions) - settling
+    return sum(one.notifications for one in directions), control, settling
