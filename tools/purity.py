@@ -36,6 +36,7 @@ CLOCK_CALLS = frozenset(
 
 ONLY_IN = {
     "pandas": ("pipeline",),
+    "pyarrow": ("trace", "pipeline"),
     "pyspark": ("pipeline",),
     "rich": ("cli",),
     "starlette": ("runtime",),
