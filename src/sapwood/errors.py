@@ -29,6 +29,10 @@ All of them derive from `SapwoodError`, so one ``except`` catches them all::
     │   └── UnknownKeyError          a key that is not there (also a KeyError)
     ├── TopologyError                brokers and links that form no tree (also a ValueError)
     ├── ParameterError               an impossible parameter of a simulation (also a ValueError)
+    ├── TraceError                   traces are read, written or judged wrongly
+    │   ├── TraceFileError           a file that is damaged, foreign or of another version
+    │   ├── TraceRowError            a row that lacks what its kind needs, or is out of place
+    │   └── TraceWriteError          rows that cannot be written
     └── BloomFilterError             a Bloom filter is used wrongly (also a ValueError)
         ├── BloomParameterError      impossible size, hash count, seed or rate
         ├── BloomMismatchError       two filters of different shape are combined
@@ -238,6 +242,22 @@ class ParameterError(SapwoodError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.parameter}: {self.problem}" if self.parameter else self.problem
+
+
+class TraceError(SapwoodError):
+    """Traces are read, written or judged wrongly."""
+
+
+class TraceFileError(TraceError):
+    """A file below a trace directory is damaged, foreign or of another version."""
+
+
+class TraceRowError(TraceError):
+    """A row of a trace lacks what its kind needs, or is out of place."""
+
+
+class TraceWriteError(TraceError):
+    """Rows of a trace cannot be written."""
 
 
 class BloomFilterError(SapwoodError, ValueError):
