@@ -224,8 +224,9 @@ def test_a_tree_that_is_none(topology: str, expected: str) -> None:
         ('algorithm = "cover"',
          ".algorithm is 'cover'; did you mean 'covering'? Allowed are flooding, simple, identity, "
          "covering, merging"),
-        ('advertisement_algorithm = "flooding"',
-         ".advertisement_algorithm is 'flooding'; allowed are simple, identity, covering, merging"),
+        ('advertisement_algorithm = "flood"',
+         ".advertisement_algorithm is 'flood'; did you mean 'flooding'? Allowed are flooding, "
+         "simple, identity, covering, merging"),
         ('edges = {"A -> B" = "covered"}',
          ".edges.'A -> B' is 'covered'; did you mean 'covering'? Allowed are flooding, simple, "
          "identity, covering, merging"),

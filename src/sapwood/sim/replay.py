@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from sapwood.filters.values import Value
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.events import Event, Received
-from sapwood.sim.network import Network
+from sapwood.sim.network import Direction, Network
 from sapwood.sim.run import Simulation
 from sapwood.sim.scenario import Scenario
 from sapwood.trace.schema import Row
@@ -42,19 +42,28 @@ def watched_network(notification: str) -> type[Network]:
 
     class WatchedNetwork(Network):
         def handle(self, name: str, event: Event) -> None:
-            if isinstance(event, Received) and self._record is not None:
-                for publisher, sequence, attributes in _notifications(event.data):
-                    if f"{publisher}:{sequence}" == notification:
-                        entries = matching_entries(self.brokers[name], attributes)
-                        self._record(
-                            name,
-                            TABLE,
-                            publisher=publisher,
-                            sequence=sequence,
-                            source=event.source,
-                            filter="; ".join(entries) or "no entry matches",
-                        )
+            self._look(name, event)
             super().handle(name, event)
+
+        def _arrive(self, direction: Direction, event: Event) -> None:
+            if direction.up:
+                self._look(direction.target.broker.id, event)
+            super()._arrive(direction, event)
+
+        def _look(self, name: str, event: Event) -> None:
+            if not isinstance(event, Received) or self._record is None:
+                return
+            for publisher, sequence, attributes in _notifications(event.data):
+                if f"{publisher}:{sequence}" == notification:
+                    entries = matching_entries(self.brokers[name], attributes)
+                    self._record(
+                        name,
+                        TABLE,
+                        publisher=publisher,
+                        sequence=sequence,
+                        source=event.source,
+                        filter="; ".join(entries) or "no entry matches",
+                    )
 
     return WatchedNetwork
 

@@ -27,9 +27,6 @@ from sapwood.wire.frames import split
 Sink = Callable[[Row], None]
 """Takes the rows of a run as they happen."""
 
-SETTLING_MESSAGES = ("Probe", "Echo")
-"""Control messages that only find out whether something has settled: counted apart."""
-
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """What a run came to."""
@@ -241,7 +238,7 @@ class Simulation:
 
     def _result(self) -> Result:
         verdict = Verdict() if self._judge is None else self._judge.verdict()
-        notifications, control, settling = traffic(self.network)
+        hops = self.network.hops()
         brokers = self.network.brokers.values()
         return Result(
             seed=self.seed,
@@ -250,9 +247,9 @@ class Simulation:
             published=self._published,
             expected=verdict.expected,
             delivered=self._delivered,
-            notification_hops=notifications,
-            control_hops=control,
-            settling_hops=settling,
+            notification_hops=hops.notifications,
+            control_hops=hops.control,
+            settling_hops=hops.settling,
             brokers=len(brokers),
             table_entries=sum(len(broker.subscriptions) for broker in brokers),
             virtual_seconds=self.network.kernel.now,
@@ -260,11 +257,3 @@ class Simulation:
             checked=self._judge is not None,
             verdict=verdict,
         )
-
-
-def traffic(network: Network) -> tuple[int, int, int]:
-    """What has gone over the links: notifications, control messages, and those that settle."""
-    directions = network.directions.values()
-    settling = sum(one.control[name] for one in directions for name in SETTLING_MESSAGES)
-    control = sum(one.control.total() for one in directions) - settling
-    return sum(one.notifications for one in directions), control, settling

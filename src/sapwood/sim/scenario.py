@@ -21,7 +21,6 @@ from sapwood.protocol.spanning import spanning_tree
 from sapwood.protocol.tree import Topology
 from sapwood.routing.algorithms import (
     ALGORITHMS,
-    FLOODING,
     Edge,
     check_edge_routing,
     hierarchical,
@@ -113,9 +112,7 @@ class RoutingSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         _check_algorithm("algorithm", self.algorithm, ALGORITHMS)
         for text, name in self.edges.items():
             _check_algorithm(f"edges.{text!r}", name, ALGORITHMS)
-        # Flooding tells nobody anything: subscriptions would not find the publishers.
-        telling = [name for name in ALGORITHMS if name != FLOODING]
-        _check_algorithm("advertisement_algorithm", self.advertisement_algorithm, telling)
+        _check_algorithm("advertisement_algorithm", self.advertisement_algorithm, ALGORITHMS)
         if self.root is not None and self.variant != "hierarchical":
             raise ScenarioError("goes with variant = 'hierarchical' only", "routing.root")
 
