@@ -1,0 +1,45 @@
+"""What a broker asks its driver to do. The driver does all of one event, in order."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+
+from sapwood.protocol.messages import Message
+
+
+class _Effect(msgspec.Struct, frozen=True, gc=False):
+    """What all effects share."""
+
+
+class Forward(_Effect, frozen=True):
+    """Send a run of notification frames to neighbours and clients, as the bytes they are."""
+
+    destinations: tuple[str, ...]
+    data: bytes
+    count: int
+
+
+class Send(_Effect, frozen=True):
+    """Send a control message to a neighbour or client."""
+
+    destination: str
+    message: Message
+
+
+class SetTimer(_Effect, frozen=True):
+    """Bring a `Fired` at a time; a timer of the same name is replaced."""
+
+    timer: str
+    at: float
+
+
+class Record(_Effect, frozen=True):
+    """Write a row into the trace."""
+
+    kind: str
+    fields: dict[str, Any]
+
+
+Effect: TypeAlias = Forward | Send | SetTimer | Record

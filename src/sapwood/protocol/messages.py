@@ -1,0 +1,103 @@
+"""Every control message between brokers, and between a broker and its clients.
+
+Brokers and clients speak of subscriptions in the same words. A ``request`` number asks to be told
+when the matter has taken effect everywhere; zero asks for nothing. Fields are optional where a
+later release may leave them out, and new ones get defaults: leases and periods will be such.
+Notifications are no messages of this kind: they stay bytes (see ``sapwood.wire.frames``).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import msgspec
+
+from sapwood.wire.control import ControlCodec
+
+NAME_CHARS_MAX = 1024
+"""Longest id that is taken from outside, so that tables hold no megabytes under one key."""
+
+Name: TypeAlias = Annotated[str, msgspec.Meta(max_length=NAME_CHARS_MAX)]
+
+
+class _Message(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc=False):
+    """What all messages share."""
+
+
+class Subscribe(_Message, frozen=True):
+    """The sender wants notifications that match a filter, under an id of its choice.
+
+    Under an id it has used already, the new filter takes the place of the old one.
+    """
+
+    id: Name
+    filter: str
+    request: int = 0
+
+
+class Unsubscribe(_Message, frozen=True):
+    """The sender no longer wants what it subscribed to under an id."""
+
+    id: Name
+    request: int = 0
+
+
+class Advertise(_Message, frozen=True):
+    """From the sender's side, notifications that match a filter may come."""
+
+    id: Name
+    filter: str
+    request: int = 0
+
+
+class Unadvertise(_Message, frozen=True):
+    """What was advertised under an id will not come any more."""
+
+    id: Name
+    request: int = 0
+
+
+class Probe(_Message, frozen=True):
+    """A wave goes out over the tree: pass it on, and answer when all behind you have answered.
+
+    Waves of one broker are told apart by its session and their count, and both only grow.
+    """
+
+    origin: Name
+    wave: int
+    session: int = 1
+
+
+class Echo(_Message, frozen=True):
+    """Everything behind the sender has seen a wave. Not intact: the tree changed meanwhile."""
+
+    origin: Name
+    wave: int
+    session: int = 1
+    intact: bool = True
+
+
+class Settled(_Message, frozen=True):
+    """To a client: what it asked under a request number has taken effect everywhere, or not yet."""
+
+    request: int
+    settled: bool
+
+
+class Refused(_Message, frozen=True):
+    """To a client: something it asked or published was refused, and why.
+
+    What it asked has a request number, what it published a sequence number.
+    """
+
+    reason: str
+    request: int = 0
+    sequence: int = 0
+
+
+Message: TypeAlias = (
+    Subscribe | Unsubscribe | Advertise | Unadvertise | Probe | Echo | Settled | Refused
+)
+
+CODEC: ControlCodec[Message] = ControlCodec(Message)
+"""Encodes and decodes all of these."""
