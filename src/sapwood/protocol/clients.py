@@ -1,0 +1,100 @@
+"""The clients of a broker: what each has claimed, and what it may publish.
+
+A *claim* is a subscription or an advertisement under an id of the client's choice. The routing
+tables know them as entries; here they are kept as what the client asked for, so that a trace tells
+it in the client's terms.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from sapwood.filters.filter import Filter
+from sapwood.filters.values import Value
+
+SUBSCRIBED, ADVERTISED = "subscribed", "advertised"
+
+
+class Claim:
+    """One thing a client claimed. Claiming it again after giving it up makes another one."""
+
+    __slots__ = ("filter", "kind")
+
+    def __init__(self, kind: str, filter: Filter) -> None:
+        self.kind = kind
+        self.filter = filter
+
+
+class Clients:
+    """The sessions of local clients, with their claims by kind and id."""
+
+    def __init__(self) -> None:
+        self._claims: dict[str, dict[tuple[str, str], Claim]] = {}
+        self._equal: Counter[tuple[str, str, Filter]] = Counter()
+
+    def __contains__(self, client: object) -> bool:
+        """Whether a client's session is there."""
+        return client in self._claims
+
+    def __iter__(self) -> Iterator[str]:
+        """The sessions, in the order in which they began."""
+        return iter(self._claims)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._claims)
+
+    def add(self, client: str) -> bool:
+        """Let a session begin; False if it is there already."""
+        if client in self._claims:
+            return False
+        self._claims[client] = {}
+        return True
+
+    def remove(self, client: str) -> bool:
+        """Let a session end, and all it claimed; False if it is not there."""
+        if client not in self._claims:
+            return False
+        for kind, entry_id in list(self._claims[client]):
+            self.give_up(client, kind, entry_id)
+        del self._claims[client]
+        return True
+
+    def claim(self, client: str, entry_id: str, claim: Claim) -> None:
+        """A client claims something, perhaps in place of what it had under the id."""
+        self.give_up(client, claim.kind, entry_id)
+        self._claims[client][claim.kind, entry_id] = claim
+        self._equal[client, claim.kind, claim.filter] += 1
+
+    def give_up(self, client: str, kind: str, entry_id: str) -> None:
+        """A client no longer claims what it had under an id."""
+        claim = self._claims[client].pop((kind, entry_id), None)
+        if claim is not None:
+            key = (client, kind, claim.filter)
+            self._equal[key] -= 1
+            if not self._equal[key]:
+                del self._equal[key]
+
+    def standing(self, client: str, kind: str, entry_id: str) -> Claim | None:
+        """What a client claims under an id now."""
+        return self._claims.get(client, {}).get((kind, entry_id))
+
+    def claims(self, client: str, kind: str) -> dict[str, Filter]:
+        """All a client claims of one kind, by id."""
+        own = self._claims.get(client, {})
+        return {entry_id: claim.filter for (of, entry_id), claim in own.items() if of == kind}
+
+    def has_equal(self, client: str, kind: str, filter: Filter) -> bool:
+        """Whether a client claims the very same, under whatever id."""
+        return (client, kind, filter) in self._equal
+
+    def refusal(self, client: str, attributes: dict[str, Value]) -> str:
+        """Why a client may not publish something where advertisements are required.
+
+        Subscriptions travel only towards advertisements, so what nobody advertised would be lost
+        on the way. Empty if it may.
+        """
+        if any(filter.matches(attributes) for filter in self.claims(client, ADVERTISED).values()):
+            return ""
+        return f"{client} has not advertised what it publishes; advertise a filter that matches"

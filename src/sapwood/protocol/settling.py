@@ -1,0 +1,213 @@
+"""Settled: tell a client when what it asked has taken effect everywhere.
+
+A wave goes out over the tree and comes back as echoes. Links are first in, first out, and a broker
+passes on what follows from a message before it handles the next one; so when the probe arrives
+anywhere, everything that follows there from earlier requests has been handled, and what the far
+side sends because of it (subscriptions that an advertisement pulls) is ahead of the echo. The wave
+needs nothing from the routing algorithm.
+
+One wave serves all requests before it; those that come while it is under way wait for the next,
+which starts no sooner than an interval after it. A change of the tree spoils the waves that pass
+there: they come back as not intact, and their origin starts another. A request that is not
+answered by its deadline is answered with no; a wave that nobody waits for then is given up, so a
+message that got lost with a link stops nothing for good. A broker keeps one wave of each origin at
+most: an origin has only one at a time, so a newer one means that the older is history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sapwood.protocol.drops import Drop, Drops
+from sapwood.protocol.effects import Effect, Send, SetTimer
+from sapwood.protocol.messages import Echo, Probe, Settled
+
+START, DEADLINE = "settling.start", "settling.deadline"
+
+ORIGINS_MAX = 65_536
+"""Brokers whose waves are relayed at a time. Beyond it, waves come back as not intact."""
+
+
+class Request:
+    """Someone waits for an answer, until a deadline."""
+
+    __slots__ = ("client", "deadline", "number", "on_settled")
+
+    def __init__(
+        self, client: str, number: int, deadline: float, on_settled: Callable[[], list[Effect]]
+    ) -> None:
+        self.client = client
+        self.number = number
+        self.deadline = deadline
+        self.on_settled = on_settled
+
+
+class Wave:
+    """A wave here: where it came from (nowhere, if it is our own), and whose echo is missing."""
+
+    __slots__ = ("intact", "number", "parent", "waiting")
+
+    def __init__(self, number: tuple[int, int], parent: str | None, waiting: set[str]) -> None:
+        self.number = number
+        self.parent = parent
+        self.waiting = waiting
+        self.intact = True
+
+
+class Settling:
+    """The waves a broker starts, and those of others that pass through it."""
+
+    def __init__(
+        self, broker: str, session: int, interval: float, patience: float, drops: Drops
+    ) -> None:
+        self.neighbours: dict[str, None] = {}
+        self.waves: dict[str, Wave] = {}
+        """By origin: those under way here, our own among them."""
+        self.queue: list[Request] = []
+        """Requests for the next wave, in the order of their deadlines."""
+        self.under_way: list[Request] = []
+        """Requests that our own wave will answer; all older than those in the queue."""
+        self.timers: set[str] = set()
+        """Timers that have been asked for and have not run out."""
+        self._broker = broker
+        self._session = session
+        self._interval = interval
+        self._patience = patience
+        self._drops = drops
+        self._count = 0
+        self._next_start = float("-inf")
+
+    def request(
+        self, client: str, number: int, now: float, on_settled: Callable[[], list[Effect]]
+    ) -> list[Effect]:
+        """Take a request; it is answered when a wave that starts later has come back."""
+        self.queue.append(Request(client, number, now + self._patience, on_settled))
+        return [*self._await_deadline(), *self._start_when_due(now)]
+
+    def forget_client(self, client: str) -> None:
+        """A client is gone: nobody waits any more."""
+        self.queue = [request for request in self.queue if request.client != client]
+        self.under_way = [request for request in self.under_way if request.client != client]
+
+    def add_neighbour(self, neighbour: str) -> None:
+        """The tree has a new edge here: no wave that is under way proves anything about it."""
+        self.neighbours[neighbour] = None
+        for wave in self.waves.values():
+            wave.intact = False
+
+    def remove_neighbour(self, neighbour: str, now: float) -> list[Effect]:
+        """The tree has lost an edge here; no echo will come over it, and none can go."""
+        if neighbour not in self.neighbours:
+            return []
+        del self.neighbours[neighbour]
+        effects: list[Effect] = []
+        for origin, wave in list(self.waves.items()):
+            wave.intact = False
+            if wave.parent == neighbour:
+                del self.waves[origin]
+            elif neighbour in wave.waiting:
+                effects += self._answered(origin, wave, neighbour, now)
+        return effects
+
+    def probed(self, source: str, probe: Probe) -> list[Effect]:
+        """A wave of another broker arrives."""
+        if source not in self.neighbours:
+            return self._drops.count(Drop.STRAY, source)
+        number = (probe.session, probe.wave)
+        last = self.waves.get(probe.origin)
+        if last is not None and last.number == number and last.parent == source:
+            return self._drops.count(Drop.REPEATED, source)
+        if self._contradicts(probe, last):
+            # The sender waits for an echo, and must not wait for ever.
+            echo = Echo(probe.origin, probe.wave, probe.session, intact=False)
+            return [*self._drops.count(Drop.STRAY, source), Send(source, echo)]
+        behind = [neighbour for neighbour in self.neighbours if neighbour != source]
+        if not behind:
+            return [Send(source, Echo(probe.origin, probe.wave, probe.session))]
+        self.waves[probe.origin] = Wave(number, source, set(behind))
+        return [Send(neighbour, probe) for neighbour in behind]
+
+    def echoed(self, source: str, echo: Echo, now: float) -> list[Effect]:
+        """An echo comes back."""
+        wave = self.waves.get(echo.origin)
+        number = (echo.session, echo.wave)
+        if wave is None or wave.number != number or source not in wave.waiting:
+            return self._drops.count(Drop.STRAY, source)
+        wave.intact = wave.intact and echo.intact
+        return self._answered(echo.origin, wave, source, now)
+
+    def fired(self, timer: str, now: float) -> list[Effect]:
+        """A timer has run out, perhaps too early: then it is set again."""
+        if timer not in self.timers:
+            return self._drops.count(Drop.TIMER_UNKNOWN, timer)
+        self.timers.remove(timer)
+        if timer == START:
+            return self._start_when_due(now)
+        effects: list[Effect] = [
+            Send(request.client, Settled(request.number, settled=False))
+            for request in (*self.under_way, *self.queue)
+            if request.deadline <= now
+        ]
+        self.under_way = [request for request in self.under_way if request.deadline > now]
+        self.queue = [request for request in self.queue if request.deadline > now]
+        if not self.under_way:
+            self.waves.pop(self._broker, None)
+        return [*effects, *self._await_deadline(), *self._start_when_due(now)]
+
+    def _contradicts(self, probe: Probe, last: Wave | None) -> bool:
+        """Whether a probe came round a circle, is older than one that was here, or one too many."""
+        if probe.origin == self._broker:
+            return True
+        if last is None:
+            return len(self.waves) >= ORIGINS_MAX
+        return (probe.session, probe.wave) <= last.number
+
+    def _await_deadline(self) -> list[Effect]:
+        first = next(iter(self.under_way or self.queue), None)
+        if first is None or DEADLINE in self.timers:
+            return []
+        self.timers.add(DEADLINE)
+        return [SetTimer(DEADLINE, first.deadline)]
+
+    def _start_when_due(self, now: float) -> list[Effect]:
+        if self._broker in self.waves or not self.queue:
+            return []
+        if now >= self._next_start:
+            return self._start(now)
+        if START in self.timers:
+            return []
+        self.timers.add(START)
+        return [SetTimer(START, self._next_start)]
+
+    def _start(self, now: float) -> list[Effect]:
+        self._count += 1
+        self._next_start = now + self._interval
+        self.under_way, self.queue = self.queue, []
+        if not self.neighbours:
+            return self._finish(now)
+        self.waves[self._broker] = Wave((self._session, self._count), None, set(self.neighbours))
+        probe = Probe(self._broker, self._count, self._session)
+        return [Send(neighbour, probe) for neighbour in self.neighbours]
+
+    def _answered(self, origin: str, wave: Wave, source: str, now: float) -> list[Effect]:
+        """One echo less is missing; if it was the last one, the wave leaves here."""
+        wave.waiting.remove(source)
+        if wave.waiting:
+            return []
+        del self.waves[origin]
+        if wave.parent is not None:
+            session, number = wave.number
+            return [Send(wave.parent, Echo(origin, number, session, intact=wave.intact))]
+        if wave.intact:
+            return self._finish(now)
+        self.queue = self.under_way + self.queue
+        self.under_way = []
+        return self._start_when_due(now)
+
+    def _finish(self, now: float) -> list[Effect]:
+        done, self.under_way = self.under_way, []
+        effects: list[Effect] = []
+        for request in done:
+            effects += request.on_settled()
+            effects.append(Send(request.client, Settled(request.number, settled=True)))
+        return effects + self._start_when_due(now)

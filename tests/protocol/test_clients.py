@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from sapwood.filters.filter import Filter
+from sapwood.protocol.clients import ADVERTISED, SUBSCRIBED, Claim, Clients
+
+CHEAP, DEAR = Filter("x < 1"), Filter("x > 9")
+
+
+def new_clients() -> Clients:
+    clients = Clients()
+    assert clients.add("a.1")
+    return clients
+
+
+def test_a_session_begins_and_ends_once() -> None:
+    clients = new_clients()
+    assert not clients.add("a.1")
+    assert "a.1" in clients
+    assert list(clients) == ["a.1"]
+    assert clients.remove("a.1")
+    assert not clients.remove("a.1")
+    assert len(clients) == 0
+
+
+def test_claims_are_kept_by_kind_and_id() -> None:
+    clients = new_clients()
+    clients.claim("a.1", "1", Claim(SUBSCRIBED, CHEAP))
+    clients.claim("a.1", "1", Claim(ADVERTISED, DEAR))
+    assert clients.claims("a.1", SUBSCRIBED) == {"1": CHEAP}
+    assert clients.claims("a.1", ADVERTISED) == {"1": DEAR}
+    clients.give_up("a.1", SUBSCRIBED, "1")
+    clients.give_up("a.1", SUBSCRIBED, "1")
+    assert clients.claims("a.1", SUBSCRIBED) == {}
+    assert clients.claims("a.1", ADVERTISED) == {"1": DEAR}
+    assert clients.claims("nobody", ADVERTISED) == {}
+
+
+def test_claiming_again_makes_another_claim() -> None:
+    clients = new_clients()
+    first, second = Claim(SUBSCRIBED, CHEAP), Claim(SUBSCRIBED, CHEAP)
+    clients.claim("a.1", "1", first)
+    assert clients.standing("a.1", SUBSCRIBED, "1") is first
+    clients.claim("a.1", "1", second)
+    assert clients.standing("a.1", SUBSCRIBED, "1") is second
+    assert clients.standing("nobody", SUBSCRIBED, "1") is None
+
+
+def test_equal_claims_are_found_under_whatever_id() -> None:
+    clients = new_clients()
+    clients.claim("a.1", "1", Claim(SUBSCRIBED, CHEAP))
+    clients.claim("a.1", "2", Claim(SUBSCRIBED, Filter("x < 1")))
+    clients.give_up("a.1", SUBSCRIBED, "1")
+    assert clients.has_equal("a.1", SUBSCRIBED, CHEAP)
+    assert not clients.has_equal("a.1", ADVERTISED, CHEAP)
+    clients.claim("a.1", "2", Claim(SUBSCRIBED, DEAR))
+    assert not clients.has_equal("a.1", SUBSCRIBED, CHEAP)
+    clients.remove("a.1")
+    assert not clients.has_equal("a.1", SUBSCRIBED, DEAR)
+
+
+def test_a_client_may_publish_what_it_advertised() -> None:
+    clients = new_clients()
+    clients.claim("a.1", "1", Claim(ADVERTISED, CHEAP))
+    clients.claim("a.1", "1", Claim(SUBSCRIBED, DEAR))
+    assert clients.refusal("a.1", {"x": 0}) == ""
+    assert clients.refusal("a.1", {"x": 10}) == (
+        "a.1 has not advertised what it publishes; advertise a filter that matches"
+    )

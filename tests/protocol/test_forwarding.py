@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sapwood.errors import FrameError, SapwoodError
+from sapwood.filters.filter import Filter
+from sapwood.filters.values import Value
+from sapwood.protocol.forwarding import Forwarding, publisher_end, split_head
+from sapwood.routing.strategy import Entry
+from sapwood.wire.frames import encode_head
+
+
+def new_forwarding(remembered_max: int = 100) -> Forwarding:
+    """The neighbours N and M want x = 1 and x > 0, the neighbour F gets everything."""
+    forwarding = Forwarding(remembered_max)
+    forwarding.open("N", everything=False)
+    forwarding.open("M", everything=False)
+    forwarding.open("F", everything=True)
+    forwarding.add(Entry("N", "n", Filter("x = 1")))
+    forwarding.add(Entry("M", "m", Filter("x > 0")))
+    forwarding.add(Entry("c.1", "c", Filter("x = 2")))
+    return forwarding
+
+
+def ask(forwarding: Forwarding, source: str, x: Value, publisher: str = "p.1") -> tuple[str, ...]:
+    head = encode_head(publisher, {"x": x})
+    return forwarding.decide(source, head, {"x": x}, restricted=False)
+
+
+def test_everyone_who_wants_it_gets_it_but_not_the_neighbour_it_came_from() -> None:
+    forwarding = new_forwarding()
+    assert ask(forwarding, "c.1", 1) == ("F", "M", "N")
+    assert ask(forwarding, "M", 1) == ("F", "N")
+    assert ask(forwarding, "F", 1) == ("M", "N")
+    assert ask(forwarding, "F", -1) == ()
+
+
+def test_a_client_gets_what_it_sent() -> None:
+    assert ask(new_forwarding(), "c.1", 2) == ("F", "M", "c.1")
+
+
+def test_plans_are_shared_by_sources_and_publishers() -> None:
+    forwarding = new_forwarding()
+    ask(forwarding, "M", 1, "p.1")
+    ask(forwarding, "M", 1, "q.1")
+    ask(forwarding, "N", 1, "p.1")
+    assert forwarding.known["M"].publishers == {b"\x92\xa3p.1", b"\x92\xa3q.1"}
+    assert forwarding.known["M"].plans is forwarding.known["N"].plans
+    assert len(forwarding.known["M"].plans) == 1
+
+
+def test_a_restricted_source_has_plans_of_its_own() -> None:
+    forwarding = new_forwarding()
+    head = encode_head("c.1", {"x": 1})
+    ask(forwarding, "M", 2)
+    forwarding.decide("c.1", head, {"x": 1}, restricted=True)
+    assert list(forwarding.known["c.1"].plans) == [split_head(head)[1]]
+    assert len(forwarding.known["M"].plans) == 2
+
+
+def test_equal_values_of_different_types_are_not_mistaken_for_each_other() -> None:
+    forwarding = Forwarding(100)
+    forwarding.add(Entry("n", "n", Filter("x = 1")))
+    forwarding.add(Entry("b", "b", Filter("x = true")))
+    assert ask(forwarding, "M", 1) == ("n",)
+    assert ask(forwarding, "M", True) == ("b",)
+    assert ask(forwarding, "M", 1.0) == ("n",)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda forwarding: forwarding.add(Entry("M", "m2", Filter("x = 9"))),
+        lambda forwarding: forwarding.remove("M", "m"),
+        lambda forwarding: forwarding.open("Z", everything=True),
+        lambda forwarding: forwarding.close("F"),
+    ],
+)
+def test_all_is_forgotten_when_the_table_changes(change) -> None:  # type: ignore[no-untyped-def]
+    forwarding = new_forwarding()
+    ask(forwarding, "N", 1)
+    change(forwarding)
+    assert forwarding.known == {}
+
+
+def test_what_changed_counts_at_once() -> None:
+    forwarding = new_forwarding()
+    assert ask(forwarding, "N", 1) == ("F", "M")
+    forwarding.remove("M", "m")
+    assert ask(forwarding, "N", 1) == ("F",)
+    forwarding.open("F", everything=False)
+    assert ask(forwarding, "N", 1) == ()
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    forwarding = new_forwarding(remembered_max=10)
+    for x in range(100):
+        assert ask(forwarding, "N", x, f"p{x}.1") == ask(new_forwarding(), "N", x)
+        known = forwarding.known["N"]
+        assert len(known.publishers) <= 10
+        assert len(known.plans) <= 10
+
+
+def test_many_are_matched_at_once() -> None:
+    forwarding = new_forwarding()
+    many: list[tuple[bytes, dict[str, Value]]] = [
+        (encode_head("p.1", {"x": x}), {"x": x}) for x in (1, 2, 3)
+    ]
+    forwarding.prepare(many)
+    forwarding.index = None  # type: ignore[assignment]
+    assert [ask(forwarding, "F", x) for x in (1, 2, 3)] == [("M", "N"), ("M", "c.1"), ("M",)]
+
+
+def test_of_many_one_that_is_bad_leaves_no_plan() -> None:
+    forwarding = new_forwarding()
+    attributes: list[dict[str, Value]] = [{"x": 1}, {"x": float("inf")}]
+    with pytest.raises(SapwoodError):
+        forwarding.prepare([(encode_head("p.1", own), own) for own in attributes])
+    assert ask(forwarding, "F", 1) == ("M", "N")
+    assert len(forwarding.known["F"].plans) == 1
+
+
+@given(
+    st.text(st.characters(codec="utf-8"), max_size=255).filter(lambda one: len(one.encode()) < 256),
+    st.dictionaries(st.text(max_size=3), st.integers(-5, 500), max_size=20),
+)
+def test_a_head_splits_where_the_publisher_ends(
+    publisher: str, attributes: dict[str, Value]
+) -> None:
+    head = encode_head(publisher, attributes)
+    front, rest = split_head(head)
+    assert front + rest == head
+    assert encode_head("", attributes) == b"\x92\xa0" + rest
+    assert encode_head(publisher, {}) == front + b"\x80"
+    assert publisher_end(b"before" + head, 6) == 6 + len(front)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        encode_head("p" * 256, {}),
+        b"\xdc\x00\x02\xa3p.1\x80",
+        b"\x92\xda\x00\x03p.1\x80",
+        b"\x92\xdb\x00\x00\x00\x03p.1\x80",
+    ],
+)
+def test_a_head_that_is_written_in_an_unusual_way_is_refused(head: bytes) -> None:
+    with pytest.raises(FrameError):
+        split_head(head)

@@ -1,0 +1,148 @@
+"""Each invariant holds of brokers as they are, and is found broken where it was broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from protocol.wiring import Line
+from sapwood.filters.filter import Filter
+from sapwood.protocol.broker import Broker
+from sapwood.protocol.clients import SUBSCRIBED, Claim
+from sapwood.protocol.invariants import broker_problems, network_problems
+from sapwood.protocol.settling import Request, Wave
+from sapwood.routing.strategy import Entry
+
+ENTRY = Entry("B1", "e", Filter("x = 5"))
+
+
+def new_line() -> Line:
+    network = Line(3, advertisements_required=True)
+    network.connect("s.1", "B2")
+    network.connect("p.1", "B1")
+    network.subscribe("s.1", "a", "x > 1")
+    network.advertise("p.1", "a", "x > 0")
+    network.run()
+    return network
+
+
+def keep_request(broker: Broker) -> None:
+    broker.settling.under_way.append(Request("gone", 1, 1.0, list))
+
+
+def keep_wave(broker: Broker) -> None:
+    broker.settling.waves["X"] = Wave((1, 1), "B9", {"B3"})
+
+
+def keep_empty_wave(broker: Broker) -> None:
+    broker.settling.waves["X"] = Wave((1, 1), "B3", set())
+
+
+def disorder(broker: Broker) -> None:
+    broker.settling.queue += [Request("s.1", 1, 2.0, list), Request("s.1", 2, 1.0, list)]
+
+
+BREAKS: list[tuple[Callable[[Broker], object], list[str]]] = [
+    (
+        lambda broker: broker.forwarding.remove("s.1", "s.1/a"),
+        ["B2: s.1 s.1/a is in the table and not in the index"],
+    ),
+    (
+        lambda broker: broker.forwarding.add(ENTRY),
+        ["B2: 1 keys are in the index and not in the table"],
+    ),
+    (
+        lambda broker: broker.neighbours.pop("B3"),
+        [
+            "B2: notifications are forwarded to {'B1': False, 'B3': False}, not to {'B1': False}",
+            "B2: waves go to ['B1', 'B3'], not to ['B1']",
+        ],
+    ),
+    (
+        lambda broker: broker.clients.claim("s.1", "b", Claim(SUBSCRIBED, ENTRY.filter)),
+        ["B2: s.1 claims other subscriptions than the table holds for it"],
+    ),
+    (
+        lambda broker: broker.advertisements.add(Entry("B9", "e", ENTRY.filter)),
+        [
+            "B2: advertisement e is there for B9, who is unknown",
+            "B2: B1 was not told of advertisements",
+        ],
+    ),
+    (
+        lambda broker: broker.advertisements.add(Entry("B3", "e", ENTRY.filter)),
+        [
+            "B2: B3 is owed other subscriptions than follow from the entries",
+            "B2: B1 was not told of advertisements",
+        ],
+    ),
+    (lambda broker: broker.clients.add("B3"), ["B2: B3 is a client and a broker"]),
+    (
+        keep_request,
+        [
+            "B2: an answer is kept for gone, who is gone",
+            "B2: requests wait without a deadline",
+            "B2: requests wait for a wave that does not exist",
+        ],
+    ),
+    (
+        disorder,
+        [
+            "B2: requests are not in the order of their deadlines",
+            "B2: requests wait without a deadline",
+            "B2: requests wait for a wave that will not start",
+        ],
+    ),
+    (keep_wave, ["B2: the wave of X cannot be answered to B9"]),
+    (keep_empty_wave, ["B2: the wave of X waits for []"]),
+]
+
+
+@pytest.mark.parametrize(("damage", "expected"), BREAKS)
+def test_damage_to_a_broker_is_found(
+    damage: Callable[[Broker], object], expected: list[str]
+) -> None:
+    broker = new_line().brokers["B2"]
+    assert broker_problems(broker) == []
+    damage(broker)
+    found = broker_problems(broker)
+    assert len(found) == len(expected)
+    for problem, start in zip(found, expected, strict=True):
+        assert problem.startswith(start)
+
+
+def test_a_network_at_rest_has_no_problems() -> None:
+    assert network_problems(new_line().brokers) == []
+
+
+def test_what_one_owes_and_the_other_does_not_hold_is_found() -> None:
+    network = new_line()
+    network.subscribe("s.1", "b", "y = 1")  # on its way to B1
+    filter_id = Filter("y = 1").id
+    assert network_problems(network.brokers) == [
+        f"B1: holds subscription {filter_id} None from B2, who owes y = 1"
+    ]
+
+
+def test_what_one_holds_and_the_other_does_not_owe_is_found() -> None:
+    network = new_line()
+    broker = network.brokers["B1"]
+    entry = Entry("B2", "e", Filter("y = 1"))
+    broker.subscriptions.add(entry)
+    broker.forwarding.add(entry)
+    assert network_problems(network.brokers) == [
+        "B1: holds subscription e y = 1 from B2, who owes None"
+    ]
+
+
+def test_a_link_that_only_one_end_knows_is_found() -> None:
+    network = new_line()
+    del network.brokers["B3"]
+    assert network_problems(network.brokers) == ["B2: B3 does not know of their link"]
+
+
+def test_a_wave_that_stays_behind_is_found() -> None:
+    network = new_line()
+    network.brokers["B2"].settling.waves["X"] = Wave((1, 1), "B1", {"B3"})
+    assert network_problems(network.brokers) == ["B2: a wave of X never came back"]
