@@ -1,0 +1,342 @@
+"""The simulated network: brokers, links with delays, clients; it carries out effects.
+
+It is a driver like the live runtime: it brings events to the same brokers and does what they ask.
+A link keeps the order of what is sent over it, whatever delays are drawn. Clients stand beside
+their broker: what passes between them takes no time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from random import Random
+from typing import Any, NamedTuple, TypeAlias
+
+import msgspec
+
+from sapwood.errors import TopologyError
+from sapwood.filters.filter import Filter
+from sapwood.filters.values import Value
+from sapwood.protocol.broker import Broker, BrokerConfig
+from sapwood.protocol.effects import Forward, Record, Send, SetTimer
+from sapwood.protocol.events import (
+    ClientDown,
+    ClientUp,
+    Event,
+    Fired,
+    LinkDown,
+    LinkUp,
+    Received,
+    Told,
+)
+from sapwood.protocol.invariants import network_problems
+from sapwood.protocol.messages import Advertise, Message, Subscribe, Unadvertise, Unsubscribe
+from sapwood.routing.algorithms import Edge, check_edge_routing
+from sapwood.sim.client import SimulatedClient
+from sapwood.sim.kernel import Kernel
+from sapwood.wire.frames import HEADER_SIZE, decode_envelope, decode_head, split
+
+Recorder: TypeAlias = Callable[..., None]
+Delay: TypeAlias = Callable[[Random], float]
+
+SETTLING = ("Probe", "Echo")
+"""Control messages that only find out whether something has settled: counted apart."""
+
+MEMO_MAX = 65_536
+"""Heads and filters that all brokers of a network remember together, decoded."""
+
+
+class Station:
+    """A broker with what the network keeps for it: its links by neighbour, and its timers."""
+
+    __slots__ = ("broker", "links", "timers")
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.links: dict[str, Direction] = {}
+        self.timers: dict[str, float] = {}
+
+
+class Direction:
+    """One direction of a link: where to, how slow, when the last thing arrives, what was sent."""
+
+    __slots__ = ("control", "delay", "last_arrival", "notifications", "target", "up")
+
+    def __init__(self, target: Station, delay: Delay) -> None:
+        self.target = target
+        self.delay = delay
+        self.last_arrival = 0.0
+        self.notifications = 0
+        self.control: Counter[str] = Counter()
+        self.up = True
+
+
+class Hops(NamedTuple):
+    """How many messages went over links so far."""
+
+    notifications: int
+    control: int
+    """Without those that only find out whether something has settled."""
+    settling: int
+
+
+class Network:
+    """Brokers and clients on a kernel."""
+
+    def __init__(
+        self,
+        random: Random,
+        config: Mapping[str, Any] | None = None,
+        record: Recorder | None = None,
+    ) -> None:
+        self.kernel = Kernel()
+        self.brokers: dict[str, Broker] = {}
+        self.clients: dict[str, SimulatedClient] = {}
+        self.directions: dict[Edge, Direction] = {}
+        self.cut: list[Direction] = []
+        """What links were that are gone: their counts remain."""
+        self.deliveries: Callable[[str, bytes], None] | None = None
+        """Gets the session and the frames of every delivery."""
+        self._stations: dict[str, Station] = {}
+        self._random = random
+        self._record = record
+        self._config = dict(config or {})
+        self._decode = lru_cache(MEMO_MAX)(decode_head)
+        self._parse = lru_cache(MEMO_MAX)(Filter)
+        self._effects: dict[type, Callable[[Station, Any], None]] = {
+            Forward: self._forward,
+            Send: self._send,
+            SetTimer: self._set_timer,
+            Record: self._record_effect,
+        }
+
+    # Building
+
+    def add_broker(self, name: str) -> Broker:
+        """A new broker, without links."""
+        if name in self.brokers:
+            raise TopologyError(f"there is a broker {name!r} already")
+        config = BrokerConfig(id=name, recording=self._record is not None, **self._config)
+        broker = self.brokers[name] = Broker(config, decode=self._decode, parse=self._parse)
+        self._stations[name] = Station(broker)
+        return broker
+
+    def add_link(
+        self, a: str, b: str, delay: Delay, routing: Mapping[Edge, str], in_tree: bool = True
+    ) -> None:
+        """Link two brokers; each learns how the two directions are routed."""
+        for name in (a, b):
+            if name not in self.brokers:
+                raise TopologyError(f"link {a}-{b}: there is no broker {name!r}")
+        if a == b or (a, b) in self.directions:
+            raise TopologyError(f"link {a}-{b}: a link joins two brokers, and there is one at most")
+        for here, there in ((a, b), (b, a)):
+            direction = Direction(self._stations[there], delay)
+            self.directions[here, there] = self._stations[here].links[there] = direction
+        for here, there in ((a, b), (b, a)):
+            sends, receives = routing[there, here], routing[here, there]
+            self.handle(here, LinkUp(there, in_tree, sends=sends, receives=receives))
+
+    def cut_link(self, a: str, b: str) -> None:
+        """A link is gone; what is under way on it is lost."""
+        if (a, b) not in self.directions:
+            raise TopologyError(f"there is no link {a}-{b} to cut")
+        for here, there in ((a, b), (b, a)):
+            direction = self.directions.pop((here, there))
+            direction.up = False
+            self.cut.append(direction)
+            del self._stations[here].links[there]
+        for here, there in ((a, b), (b, a)):
+            self.handle(here, LinkDown(there))
+
+    def build_tree(
+        self, links: list[tuple[str, str]], delay: Delay, routing: Mapping[Edge, str]
+    ) -> None:
+        """All brokers and links of a tree."""
+        check_edge_routing(routing)
+        for name in dict.fromkeys(name for link in links for name in link):
+            self.add_broker(name)
+        for a, b in links:
+            self.add_link(a, b, delay, routing)
+
+    # Looking
+
+    def hops(self) -> Hops:
+        """What went over all links there are and were."""
+        directions = [*self.directions.values(), *self.cut]
+        control = sum(one.control.total() for one in directions)
+        settling = sum(one.control[kind] for one in directions for kind in SETTLING)
+        notifications = sum(one.notifications for one in directions)
+        return Hops(notifications, control - settling, settling)
+
+    def problems(self) -> list[str]:
+        """What does not hold though it must, when nothing is under way any more."""
+        return network_problems(self.brokers)
+
+    # What clients do
+
+    def connect(self, session: str, broker: str) -> SimulatedClient:
+        """A client's session begins."""
+        if broker not in self.brokers:
+            raise TopologyError(f"client {session}: there is no broker {broker!r}")
+        if session in self.clients or session in self.brokers:
+            raise TopologyError(f"client {session}: there is a client or broker of that name")
+        client = self.clients[session] = SimulatedClient(session, broker)
+        self.handle(broker, ClientUp(session))
+        return client
+
+    def disconnect(self, session: str) -> None:
+        """A client's session ends."""
+        self.handle(self.clients.pop(session).broker, ClientDown(session))
+
+    def subscribe(self, session: str, name: str, filter: str, settle: bool = True) -> int:
+        """A client subscribes; the number of its request to be told, zero without one."""
+        client, request = self._asking(session, settle)
+        self._tell(client, Subscribe(name, filter, request))
+        return request
+
+    def unsubscribe(self, session: str, name: str, settle: bool = True) -> int:
+        """A client unsubscribes."""
+        client, request = self._asking(session, settle)
+        self._tell(client, Unsubscribe(name, request))
+        return request
+
+    def advertise(self, session: str, name: str, filter: str, settle: bool = True) -> int:
+        """A client advertises."""
+        client, request = self._asking(session, settle)
+        self._tell(client, Advertise(name, filter, request))
+        return request
+
+    def unadvertise(self, session: str, name: str, settle: bool = True) -> int:
+        """A client takes an advertisement back."""
+        client, request = self._asking(session, settle)
+        self._tell(client, Unadvertise(name, request))
+        return request
+
+    def _asking(self, session: str, settle: bool) -> tuple[SimulatedClient, int]:
+        client = self.clients[session]
+        return client, client.next_request() if settle else 0
+
+    def _tell(self, client: SimulatedClient, message: Message) -> None:
+        self.handle(client.broker, Told(client.session, message))
+
+    def publish(
+        self,
+        session: str,
+        attributes: Mapping[str, Value],
+        payload: bytes = b"",
+        expires_at: float = 0.0,
+    ) -> int:
+        """A client publishes; the sequence number of the notification."""
+        client = self.clients[session]
+        sequence, frame = client.notification(attributes, self.kernel.now, payload, expires_at)
+        if self._record is not None:
+            self._record(
+                client.broker,
+                "published",
+                publisher=session,
+                sequence=sequence,
+                client=session,
+                client_order=client.next_order(),
+                attributes=msgspec.json.encode(dict(attributes)).decode(),
+                bytes=len(frame),
+            )
+        self.handle(client.broker, Received(session, frame))
+        return sequence
+
+    # Driving
+
+    def handle(self, name: str, event: Event) -> None:
+        """Bring an event to a broker and do what it asks, in order."""
+        self._handle(self._stations[name], event)
+
+    def _handle(self, station: Station, event: Event) -> None:
+        for effect in station.broker.handle(event, self.kernel.now):
+            self._effects[type(effect)](station, effect)
+
+    def _arrive(self, direction: Direction, event: Event) -> None:
+        if direction.up:
+            station = direction.target
+            for effect in station.broker.handle(event, self.kernel.now):
+                self._effects[type(effect)](station, effect)
+
+    def _transmit(self, direction: Direction, event: Event) -> None:
+        arrival = self.kernel.now + direction.delay(self._random)
+        if arrival < direction.last_arrival:  # noqa: PLR1730 - max() takes three times as long
+            arrival = direction.last_arrival
+        direction.last_arrival = arrival
+        self.kernel.at(arrival, self._arrive, direction, event)
+
+    def _forward(self, station: Station, effect: Forward) -> None:
+        event = Received(station.broker.id, effect.data)
+        for destination in effect.destinations:
+            direction = station.links.get(destination)
+            if direction is None:
+                self._deliver(destination, effect.data)
+                continue
+            direction.notifications += effect.count
+            if self._record is not None:
+                self._record_forwarded(event.source, destination, effect.data)
+            self._transmit(direction, event)
+
+    def _send(self, station: Station, effect: Send) -> None:
+        direction = station.links.get(effect.destination)
+        if direction is not None:
+            direction.control[type(effect.message).__name__] += 1
+            self._transmit(direction, Told(station.broker.id, effect.message))
+        elif effect.destination in self.clients:
+            self.clients[effect.destination].answer(effect.message)
+
+    def _set_timer(self, station: Station, effect: SetTimer) -> None:
+        at = max(effect.at, self.kernel.now)
+        station.timers[effect.timer] = at
+        self.kernel.at(at, self._fire, station, effect.timer, at)
+
+    def _fire(self, station: Station, timer: str, at: float) -> None:
+        if station.timers.get(timer) == at:
+            del station.timers[timer]
+            self._handle(station, Fired(timer))
+
+    def _deliver(self, session: str, data: bytes) -> None:
+        client = self.clients.get(session)
+        if client is None:
+            return
+        if self.deliveries is not None:
+            self.deliveries(session, data)
+        if self._record is None:
+            return
+        for publisher, sequence, size in self._notifications(data):
+            self._record(
+                client.broker,
+                "delivered",
+                publisher=publisher,
+                sequence=sequence,
+                client=session,
+                client_order=client.next_order(),
+                target=session,
+                bytes=size,
+            )
+
+    def _record_forwarded(self, source: str, target: str, data: bytes) -> None:
+        assert self._record is not None
+        for publisher, sequence, size in self._notifications(data):
+            self._record(
+                source,
+                "forwarded",
+                publisher=publisher,
+                sequence=sequence,
+                source=source,
+                target=target,
+                bytes=size,
+            )
+
+    def _record_effect(self, station: Station, effect: Record) -> None:
+        if self._record is not None:
+            self._record(station.broker.id, effect.kind, **effect.fields)
+
+    def _notifications(self, data: bytes) -> Iterator[tuple[str, int, int]]:
+        """Publisher, sequence and size of each notification in a run of frames."""
+        for _, head, body in split(data):
+            publisher, _ = self._decode(head)
+            yield publisher, decode_envelope(body).sequence, HEADER_SIZE + len(head) + len(body)

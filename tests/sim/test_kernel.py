@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sapwood.errors import ParameterError
+from sapwood.sim.kernel import Kernel
+
+
+@given(st.lists(st.integers(0, 5)))
+def test_things_happen_in_the_order_of_time_and_ties_in_the_order_they_were_scheduled(
+    times: list[int],
+) -> None:
+    kernel = Kernel()
+    happened: list[tuple[float, int]] = []
+    for number, time in enumerate(times):
+        kernel.at(time, lambda number: happened.append((kernel.now, number)), number)
+    assert len(kernel) == len(times)
+    kernel.run()
+    assert happened == sorted((float(time), number) for number, time in enumerate(times))
+    assert kernel.steps == len(times)
+    assert len(kernel) == 0
+
+
+def test_what_happens_can_schedule_more_even_for_now() -> None:
+    kernel = Kernel()
+    happened: list[str] = []
+
+    def first() -> None:
+        happened.append("first")
+        kernel.at(kernel.now, happened.append, "third")
+        kernel.at(kernel.now + 1, happened.append, "fourth")
+
+    kernel.at(1.0, first)
+    kernel.at(1.0, happened.append, "second")
+    kernel.run()
+    assert happened == ["first", "second", "third", "fourth"]
+    assert kernel.now == 2.0
+
+
+def test_a_run_ends_at_its_time_and_can_be_continued() -> None:
+    kernel = Kernel()
+    happened: list[int] = []
+    for time in (1, 2, 3):
+        kernel.at(time, happened.append, time)
+    kernel.run(until=2)
+    assert (happened, kernel.now, len(kernel)) == ([1, 2], 2.0, 1)
+    kernel.run(until=2.5)
+    assert (happened, kernel.now) == ([1, 2], 2.5)
+    kernel.run(until=1.0)
+    assert kernel.now == 2.5
+    kernel.run()
+    assert (happened, kernel.now) == ([1, 2, 3], 3.0)
+
+
+@pytest.mark.parametrize("time", [0.5, math.nan, math.inf, -math.inf])
+def test_nothing_can_be_scheduled_for_the_past_or_for_never(time: float) -> None:
+    kernel = Kernel()
+    kernel.run(until=1.0)
+    with pytest.raises(ParameterError, match=r"it is 1\.0 already"):
+        kernel.at(time, print)
+    assert len(kernel) == 0
+
+
+def test_an_action_that_fails_leaves_the_rest_to_happen() -> None:
+    kernel = Kernel()
+    happened: list[int] = []
+
+    def fail() -> None:
+        raise RuntimeError
+
+    kernel.at(1.0, fail)
+    kernel.at(2.0, happened.append, 2)
+    with pytest.raises(RuntimeError):
+        kernel.run()
+    assert kernel.now == 1.0
+    kernel.run()
+    assert happened == [2]
