@@ -28,6 +28,9 @@ All of them derive from `SapwoodError`, so one ``except`` catches them all::
     │   ├── DuplicateKeyError        a key is added twice (also a KeyError)
     │   └── UnknownKeyError          a key that is not there (also a KeyError)
     ├── TopologyError                brokers and links that form no tree (also a ValueError)
+    ├── ScenarioError                a scenario file is wrong (also a ValueError)
+    ├── RoutingError                 an unknown algorithm or an impossible mix (also a ValueError)
+    ├── FrameError                   bytes that are no message (also a ValueError)
     ├── ParameterError               an impossible parameter of a simulation (also a ValueError)
     ├── TraceError                   traces are read, written or judged wrongly
     │   ├── TraceFileError           a file that is damaged, foreign or of another version
@@ -226,6 +229,32 @@ class UnknownKeyError(MatchIndexError, KeyError):
 
 class TopologyError(SapwoodError, ValueError):
     """Brokers and links that do not form a tree, or a broker that is not part of it."""
+
+
+class ScenarioError(SapwoodError, ValueError):
+    """A scenario is wrong: which file, which key, and what would be right."""
+
+    def __init__(self, problem: str, key: str = "", file: str = "") -> None:
+        super().__init__(problem, key, file)
+        self.problem = problem
+        self.key = key
+        self.file = file
+
+    def in_file(self, file: str) -> ScenarioError:
+        """The same, with the file named."""
+        return ScenarioError(self.problem, self.key, file)
+
+    def __str__(self) -> str:
+        where = ": ".join(part for part in (self.file, self.key) if part)
+        return f"{where} {self.problem}" if where else self.problem
+
+
+class RoutingError(SapwoodError, ValueError):
+    """A routing algorithm that does not exist, or a mix of them that would lose notifications."""
+
+
+class FrameError(SapwoodError, ValueError):
+    """Bytes that are no message: cut off, too long, or not decodable."""
 
 
 class ParameterError(SapwoodError, ValueError):

@@ -21,6 +21,7 @@ from sapwood.errors import SapwoodError
 COMMANDS: dict[str, str] = {
     "bench": "sapwood.cli.bench:bench",
     "filter": "sapwood.cli.filter:app",
+    "sim": "sapwood.cli.sim:sim",
     "version": "sapwood.cli.version:version",
 }
 """Name of each command, and where it is: `module:attribute`."""
