@@ -42,4 +42,12 @@ BENCHMARKS: dict[str, Benchmark] = {
         "the matching engine beside a naive scan and the counting algorithm",
         "sapwood.bench.matching",
     ),
+    "routing": Benchmark(
+        "messages and table entries of every routing algorithm",
+        "sapwood.bench.routing",
+    ),
+    "sim": Benchmark(
+        "message hops per second of the simulator, beside SimPy",
+        "sapwood.bench.sim",
+    ),
 }
