@@ -105,14 +105,19 @@ def _follow(show: Callable[[float], None]) -> Callable[[float], None]:
 
 def _show(scenario: Scenario, result: Result) -> None:
     verdict = result.verdict
-    print(f"{scenario.name}, seed {result.seed}: {result.brokers} brokers")
-    print(f"  published {result.published}, expected {result.expected}, delivered", end=" ")
-    print(f"{result.delivered} (early {verdict.early})")
-    print(f"  lost {verdict.lost}, duplicated {verdict.duplicated}", end=", ")
-    print(f"unexpected {verdict.unexpected}", end=", ")
-    print(f"out of order {verdict.out_of_order_fifo} FIFO, {verdict.out_of_order_causal} causal")
-    print(
-        f"  hops: {result.notification_hops} notifications, {result.control_hops} control", end=""
-    )
-    print(f", {result.settling_hops} settling; {result.table_entries} table entries")
-    print(f"  digest {result.digest}")
+    lines = [
+        f"{scenario.name}, seed {result.seed}: {result.brokers} brokers",
+        f"  published {result.published}, expected {result.expected}, "
+        f"delivered {result.delivered} (early {verdict.early})",
+        f"  lost {verdict.lost}, duplicated {verdict.duplicated}, unexpected {verdict.unexpected}, "
+        f"out of order {verdict.out_of_order_fifo} FIFO, {verdict.out_of_order_causal} causal",
+        f"  hops: {result.notification_hops} notifications, {result.control_hops} control, "
+        f"{result.settling_hops} settling; {result.table_entries} table entries",
+        f"  digest {result.digest}",
+    ]
+    if not result.checked:
+        lines[1:3] = [
+            f"  published {result.published}, delivered {result.delivered}",
+            "  not checked",
+        ]
+    print("\n".join(lines))

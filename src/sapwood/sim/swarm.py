@@ -30,7 +30,7 @@ from sapwood.trace.checkers import Checker
 from sapwood.trace.schema import CLOCK, DELIVERED, Row, RunSettings
 from sapwood.trace.verdict import LOST, VIOLATIONS, Verdict
 
-EVENTS_MAX = 200_000
+EVENTS_MAX = 50_000
 """Far more than any case needs: beyond it, messages go around for ever."""
 
 Pair = tuple[str, int, str]
@@ -191,6 +191,11 @@ def _judge(case: Case) -> Iterator[str]:
             more = got - set(outcomes[FLOODING].delivered)
             yield from _listed(f"{algorithm}: flooding does not deliver", more)
     yield from _compare(case, outcomes)
+    if case.variant is Variant.PEER_TO_PEER:
+        for algorithm, entries in oracle.entries_at_rest().items():
+            if outcomes[algorithm].entries != entries:
+                found = outcomes[algorithm].entries
+                yield f"{algorithm}: {found} table entries at rest, where {entries} are needed"
 
 
 def calm_pairs(case: Case, since: float) -> Iterator[tuple[str, int]]:

@@ -153,30 +153,50 @@ class _Session:
 class Planner:
     """Draws steps, and remembers what is connected, subscribed and linked by then."""
 
-    def __init__(self, random: Random, topology: Topology, *, advertisements: bool) -> None:
+    def __init__(
+        self, random: Random, topology: Topology, *, advertisements: bool, asks: bool
+    ) -> None:
         self._random = random
         self._topology = topology
         self._advertisements = advertisements
-        self._pool = [draw_filter(random) for _ in range(random.randint(2, 12))]
+        self.is_eager = random.random() < 0.25
+        """Whether clients publish so much that something is under way at every change."""
+        self._pool = self._draw_pool()
         self._wide = ["true", *(draw_filter(random, parts_max=1) for _ in range(3))]
         self._sessions: list[_Session] = []
         self._count = 0
         self._clients_max = random.randint(2, 8)
         self._replaces = random.random() < 0.25
-        self._settle_share = random.choice((0.0, 0.3, 1.0))
+        self._settle_share = random.choice((0.0, 0.3, 1.0)) if asks else 0.0
         self._expires = random.random() < 0.3
         self._links = list(topology.links)
         self._down: list[Link] = []
         self.links_ever = list(topology.links)
 
+    def _draw_pool(self) -> list[str]:
+        """The filters of a case; eager clients have ranges that hide each other."""
+        random = self._random
+        pool = [draw_filter(random) for _ in range(random.randint(2, 12))]
+        if self.is_eager:
+            pool = [f"n between {random.randint(0, 3)} and {random.randint(5, 9)}" for _ in "1234"]
+            pool += ["n >= 0", draw_filter(random)]
+        return pool
+
     def busy(self, start: float, length: float, count: int, links_move: str) -> Iterator[Step]:
-        """A phase in which everything changes; some things happen at the same moment."""
+        """A phase in which everything changes; some things happen at the same moment.
+
+        Not after an unadvertisement: to the checkers, what is published at that moment is
+        advertised still, and the broker refuses it.
+        """
         random = self._random
         moments = sorted(random.uniform(0, length) for _ in range(count))
-        for index, moment in enumerate(moments):
-            if index and random.random() < 0.2:
-                moment = moments[index] = moments[index - 1]
-            yield from self._draw(start + moment, links_move)
+        at, last = start, Do.CONNECT
+        for moment in moments:
+            if last is Do.UNADVERTISE or random.random() >= 0.2:
+                at = start + moment
+            for step in self._draw(at, links_move):
+                last = step.do
+                yield step
 
     def repaired(self, at: float) -> Iterator[Step]:
         """The cut links come back, as they were or somewhere else."""
@@ -190,12 +210,13 @@ class Planner:
             session = self._connect(broker)
             publishers.append(session)
             yield Step(start, Do.CONNECT, session.name, broker)
-            if self._advertisements:
-                yield self._advertise(start, session, "true")
+            if self._advertisements and self._random.random() < 0.6:
+                filter = self._random.choice(self._wide + self._pool)
+                yield self._advertise(start, session, filter)
         for index in range(count):
             at = start + PHASE_SECONDS / 4 + index
             session = publishers[index % len(publishers)]
-            yield Step(at, Do.PUBLISH, session.name, attributes=draw_attributes(self._random))
+            yield Step(at, Do.PUBLISH, session.name, attributes=self._attributes(session))
 
     def _draw(self, at: float, links_move: str) -> Iterator[Step]:
         random = self._random
@@ -211,7 +232,8 @@ class Planner:
                 yield self._advertise(at, session, random.choice(self._wide))
             return
         session = random.choice(self._sessions)
-        kind = random.choices(("publish", "more", "less", "leave"), (50, 25, 20, 5))[0]
+        weights = (88, 6, 5, 1) if self.is_eager else (50, 25, 20, 5)
+        kind = random.choices(("publish", "more", "less", "leave"), weights)[0]
         if kind == "publish":
             yield self._publish(at, session)
         elif kind == "more":
@@ -259,17 +281,24 @@ class Planner:
 
     def _publish(self, at: float, session: _Session) -> Step:
         random = self._random
-        attributes = draw_attributes(random)
+        attributes = self._attributes(session)
+        expires_at = 0.0
+        if self._expires and random.random() < 0.3:
+            expires_at = at + random.choice((0.0, 1e-4, 0.01, 0.1, 1.0, PHASE_SECONDS))
+        return Step(at, Do.PUBLISH, session.name, attributes=attributes, expires_at=expires_at)
+
+    def _attributes(self, session: _Session) -> dict[str, Value]:
+        """What a client publishes; mostly what it has advertised, where that is required."""
+        attributes = draw_attributes(self._random)
+        if self.is_eager:
+            attributes["n"] = self._random.randint(2, 6)
         if self._advertisements:
             offers = [Filter(text) for text in session.advertised.values()]
             for _ in range(10):
                 if any(offer.matches(attributes) for offer in offers):
                     break
-                attributes = draw_attributes(random)
-        expires_at = 0.0
-        if self._expires and random.random() < 0.3:
-            expires_at = at + random.choice((0.0, 1e-4, 0.01, 0.1, 1.0, PHASE_SECONDS))
-        return Step(at, Do.PUBLISH, session.name, attributes=attributes, expires_at=expires_at)
+                attributes = draw_attributes(self._random)
+        return attributes
 
     def _asks(self) -> bool:
         return self._random.random() < self._settle_share
@@ -315,7 +344,9 @@ def draw_case(seed: int) -> Case:
     variant = random.choices(list(Variant), (60, 20, 20))[0]
     advertisements = random.random() < 0.35
     settle = max(0.001, 2.02 * (len(topology.brokers) - 1) * delay.delay_max)
-    planner = Planner(random, topology, advertisements=advertisements)
+    # Without delays, what settles and what is published at one moment have no order.
+    asks = delay.delay_max > 0
+    planner = Planner(random, topology, advertisements=advertisements, asks=asks)
     phases = _draw_phases(random, planner, settle, variant)
     return Case(
         seed=seed,
@@ -343,7 +374,7 @@ def _draw_phases(
     busy = random.randint(1, 2)
     for number in range(busy):
         length = min(PHASE_SECONDS / 4, settle * random.choice((0.5, 3, 10, 30)))
-        count = random.choice((10, 40, 100))
+        count = 250 if planner.is_eager else random.choice((10, 40, 100))
         start = number * PHASE_SECONDS
         steps = [*planner.busy(start, length, count, links_move)]
         if random.random() < 0.8:
@@ -354,12 +385,10 @@ def _draw_phases(
 
 
 def _draw_delay(random: Random) -> ConstantDelay | UniformDelay:
-    kind = random.choice(("constant", "uniform", "none", "uneven"))
-    if kind == "constant":
-        return ConstantDelay(0.025)
-    if kind == "none":
-        return ConstantDelay(0.0)
-    return UniformDelay(0.001, 0.251) if kind == "uniform" else UniformDelay(0.0, 1.0)
+    kind = random.choice(("constant", "uniform", "none", "hardly any", "uneven"))
+    if kind in ("uniform", "uneven"):
+        return UniformDelay(0.001, 0.251) if kind == "uniform" else UniformDelay(0.0, 1.0)
+    return ConstantDelay({"constant": 0.025, "hardly any": 1e-6, "none": 0.0}[kind])
 
 
 def _draw_mix(random: Random, topology: Topology) -> dict[Edge, str]:
@@ -400,6 +429,7 @@ class Oracle:
         self._claims: dict[Do, list[Claim]] = {Do.SUBSCRIBE: [], Do.ADVERTISE: []}
         self._publications: list[tuple[str, int, Step, dict[str, int]]] = []
         self._changes: list[float] = []
+        self._links = list(case.topology.links)
         self._read()
 
     def expected(self, since: float = 0.0) -> set[tuple[str, int, str]]:
@@ -425,6 +455,45 @@ class Oracle:
             if self._may_expire(step)
         }
 
+    def entries_at_rest(self) -> dict[str, int]:
+        """How many entries all tables have in the end, under simple and identity-based routing.
+
+        A subscription is in the table of its own broker, and in that of every other broker whose
+        side of the last link on the way has an advertiser for it, where advertisements count.
+        """
+        standing = [claim for claim in self._claims[Do.SUBSCRIBE] if claim.end == float("inf")]
+        simple = identity = len(standing)
+        for here, there in self._links_in_the_end():
+            near, far = self._behind(there, here), self._behind(here, there)
+            told = [
+                claim.filter
+                for claim in standing
+                if self._broker[claim.client] in near and self._is_wanted_behind(claim.filter, far)
+            ]
+            simple += len(told)
+            identity += len({filter.id for filter in told})
+        return {"simple": simple, "identity": identity}
+
+    def _links_in_the_end(self) -> Iterator[Edge]:
+        """Both directions of every link: from the broker that tells to the one that is told."""
+        return (edge for a, b in self._links for edge in ((a, b), (b, a)))
+
+    def _behind(self, here: str, there: str) -> set[str]:
+        """The brokers beyond a link, seen from here."""
+        links = [link for link in self._links if set(link) != {here, there}]
+        parts = components(self._case.topology.brokers, links)
+        return {broker for broker, part in parts.items() if part == parts[there]}
+
+    def _is_wanted_behind(self, filter: Filter, behind: set[str]) -> bool:
+        case = self._case
+        if not case.advertisements_required or case.advertisement_algorithm == FLOODING:
+            return True
+        return any(
+            claim.filter.overlaps(filter)
+            for claim in self._claims[Do.ADVERTISE]
+            if claim.end == float("inf") and self._broker[claim.client] in behind
+        )
+
     def _may_expire(self, step: Step) -> bool:
         return 0 < step.expires_at <= step.at + self._case.settle
 
@@ -439,14 +508,14 @@ class Oracle:
             return True
         return any(
             claim.client == publisher
-            and claim.start + settle <= step.at <= claim.end
+            and claim.start + settle <= step.at < claim.end
             and claim.filter.matches(dict(step.attributes))
             for claim in self._claims[Do.ADVERTISE]
         )
 
     def _read(self) -> None:
         """Go through the plan once."""
-        links = list(self._case.topology.links)
+        links = self._links
         sequences: dict[str, int] = {}
         for step in self._case.steps:
             if step.do is Do.CONNECT:
