@@ -1,3 +1,5 @@
+"""The broker: whole lists of effects for what it is told."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,3 +1,5 @@
+"""What clients claim, and what they may publish."""
+
 from __future__ import annotations
 
 from sapwood.filters.filter import Filter

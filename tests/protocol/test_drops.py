@@ -1,3 +1,5 @@
+"""What is dropped is counted, and recorded where rows are wanted."""
+
 from __future__ import annotations
 
 from sapwood.protocol.drops import Drop, Drops

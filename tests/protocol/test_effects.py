@@ -1,3 +1,5 @@
+"""Effects are plain values."""
+
 from __future__ import annotations
 
 import gc

@@ -1,3 +1,5 @@
+"""Events are plain values."""
+
 from __future__ import annotations
 
 import gc

@@ -1,3 +1,5 @@
+"""Where notifications go, and what is remembered about it."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Control messages survive the wire, and what is none is refused."""
+
 from __future__ import annotations
 
 import msgspec

@@ -1,5 +1,8 @@
+"""Reads: runs, expiry, and everything that must not be trusted."""
+
 from __future__ import annotations
 
+import math
 import struct
 from random import Random
 
@@ -185,8 +188,11 @@ def test_what_has_expired_is_dropped_and_the_rest_goes_on() -> None:
 
 
 def test_an_expiry_that_is_no_number_is_past() -> None:
-    data = notification("p.1", {"x": 2}, 1, expires_at=float("nan"))
-    assert read(new_broker(), "O", data) == []
+    data = notification("p.1", {"x": 2}, 1, expires_at=9.0)
+    assert data.count(struct.pack("<d", 9.0)) == 1
+    assert read(new_broker(), "O", data) == [Forward(("M",), data, 1)]
+    never = data.replace(struct.pack("<d", 9.0), struct.pack("<d", math.nan))
+    assert read(new_broker(), "O", never) == []
 
 
 def test_a_trace_says_which_notification_expired() -> None:
@@ -366,6 +372,18 @@ def test_a_client_publishes_only_as_itself() -> None:
     assert broker.drops.counts == {Drop.REFUSED: 2}
 
 
+@pytest.mark.parametrize("kind", [NOTIFICATION, NOTIFICATION | EXPIRES])
+@pytest.mark.parametrize("recording", [False, True])
+def test_an_envelope_that_is_bad_is_no_reason_to_fail(kind: int, recording: bool) -> None:
+    broker = new_broker(recording=recording)
+    for publisher in ("c.1", "d.1"):
+        data = frame(kind, encode_head(publisher, {"x": 1}), b"\xff" * 25)
+        assert all(not isinstance(effect, Forward) for effect in read(broker, "d.1", data)) or (
+            kind == NOTIFICATION and publisher == "d.1"
+        )
+    assert broker.drops.counts.total() == (1 if kind == NOTIFICATION else 2)
+
+
 def test_a_control_message_that_does_not_decode_is_refused_with_its_reason() -> None:
     broker = new_broker()
     bad = frame(CONTROL, b"", msgspec.msgpack.encode({"type": "Prune"}))
@@ -392,9 +410,22 @@ def test_new_notifications_of_a_read_are_matched_together() -> None:
     broker.forwarding.index.destinations_batch = counting  # type: ignore[method-assign]
     read(broker, "O", *frames(*range(50)), CODEC.encode(Subscribe("o", "x = 3")), *frames(1, 2, 2))
     assert calls == [50, 2]
-    broker.forwarding.forget()
-    calls.clear()
-    bad = notification("p.1", {"x": float("nan")})
-    read(broker, "O", *frames(5, 6), bad, *frames(7))
-    assert calls[0] == 4
+
+
+def test_one_bad_notification_of_a_read_does_not_spoil_the_others() -> None:
+    broker = new_broker()
+    one, two = frames(5, 6)
+    bad = frame(NOTIFICATION, b"\x92\xa3p.1\x81\xa0\x01", b"\0" * 25)
+    assert read(broker, "O", one, bad, two) == [Forward(("M",), one, 1), Forward(("M",), two, 1)]
+    assert broker.drops.counts == {Drop.MALFORMED: 1}
+
+
+def test_one_that_cannot_be_matched_does_not_spoil_the_others() -> None:
+    """Should something decode that the matching engine refuses: each is looked at by itself."""
+    broker = Broker(BrokerConfig(id="B"), decode=msgspec.msgpack.decode)
+    for event in (LinkUp("N"), LinkUp("O"), Told("N", Subscribe("n", "exists x"))):
+        broker.handle(event, 0.0)
+    one, two = frames(5, 6)
+    bad = frame(NOTIFICATION, msgspec.msgpack.encode(("p.1", {"x": math.nan})), b"\0" * 25)
+    assert read(broker, "O", one, bad, two) == [Forward(("N",), one, 1), Forward(("N",), two, 1)]
     assert broker.drops.counts == {Drop.MALFORMED: 1}

@@ -1,3 +1,5 @@
+"""Settled is said when it is true, once, and whatever happens to the tree."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,3 +1,5 @@
+"""The simulated client: counts, frames, answers."""
+
 from __future__ import annotations
 
 from sapwood.protocol.messages import Probe, Refused, Settled

@@ -1,3 +1,5 @@
+"""Virtual time: total order, and no way back."""
+
 from __future__ import annotations
 
 import math

@@ -1,3 +1,5 @@
+"""The simulated network: delays, order, rows, counts, and what it refuses."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

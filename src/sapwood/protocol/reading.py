@@ -19,18 +19,15 @@ from sapwood.protocol.forwarding import NOWHERE, Destinations, Forwarding, publi
 from sapwood.protocol.messages import Refused
 from sapwood.wire.frames import (
     CONTROL,
+    ENVELOPE_SIZE,
     EXPIRES,
     HEADER,
     HEADER_SIZE,
     NOTIFICATION,
     NOTIFICATION_TYPES,
     decode_envelope,
-    encode_notification,
     expiry_of,
 )
-
-ENVELOPE_SIZE = len(encode_notification(b"", 0, 0.0)) - HEADER_SIZE
-"""What the body of every notification has at least."""
 
 NOTIFICATION_SIZE = HEADER_SIZE + ENVELOPE_SIZE
 """What every notification has at least."""
@@ -268,4 +265,8 @@ class Reader:
 
 
 def _sequence(data: bytes, frame: Frame) -> int:
-    return decode_envelope(data[frame.body : frame.body + ENVELOPE_SIZE]).sequence
+    """The sequence number of a notification; zero, which is none, if its envelope is bad."""
+    try:
+        return decode_envelope(data[frame.body : frame.body + ENVELOPE_SIZE]).sequence
+    except SapwoodError:
+        return 0
