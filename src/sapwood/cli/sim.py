@@ -72,7 +72,9 @@ def _run(scenario: Scenario, seed: int | None, trace: Path | None, check: bool) 
         if trace is not None:
             sinks.append(stack.enter_context(_writer(trace, scenario, seed)).write)
         simulation = Simulation(scenario, seed, check=check, sinks=sinks)
-        bar = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
+        console = Console(stderr=True)
+        shown = Progress(console=console, transient=True, disable=not console.is_terminal)
+        bar = stack.enter_context(shown)
         task = bar.add_task(scenario.name, total=scenario.duration)
         return simulation.run(_follow(lambda at: bar.update(task, completed=at)))
 
