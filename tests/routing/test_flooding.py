@@ -1,3 +1,5 @@
+"""Flooding: nothing is told."""
+
 from __future__ import annotations
 
 from sapwood.filters import Filter

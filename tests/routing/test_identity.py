@@ -1,3 +1,5 @@
+"""Identity-based routing: once per filter."""
+
 from __future__ import annotations
 
 from sapwood.filters import Filter
