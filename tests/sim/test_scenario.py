@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 
 from sapwood.errors import ScenarioError
@@ -269,3 +270,23 @@ def test_a_mapping_is_as_good_as_a_file() -> None:
         "workload": {"type": "narrowing", "subscriptions": 3},
     }
     assert isinstance(from_mapping(values), Scenario)
+
+
+# --- the reference --------------------------------------------------------------------------
+
+
+def test_the_reference_names_every_key() -> None:
+    reference = Path(__file__).parents[2] / "docs" / "reference" / "scenarios.md"
+    text = reference.read_text(encoding="utf-8")
+    structs: list[type] = [Scenario]
+    for struct in structs:
+        for field in msgspec.structs.fields(struct):
+            assert f"`{field.encode_name}`" in text, f"{struct.__name__}.{field.name}"
+            parts = getattr(field.type, "__args__", (field.type,))
+            structs += [part for part in parts if hasattr(part, "__struct_fields__")]
+
+
+def test_the_example_of_the_reference_is_right() -> None:
+    reference = Path(__file__).parents[2] / "docs" / "reference" / "scenarios.md"
+    example = reference.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
+    assert parse(example).name == "quotes"
