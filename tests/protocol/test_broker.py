@@ -331,6 +331,15 @@ def test_a_client_that_is_gone_publishes_nothing_any_more() -> None:
     assert broker.drops.counts == {Drop.UNKNOWN_SENDER: 1}
 
 
+def test_a_client_that_is_gone_gets_no_answer_any_more(make_line: MakeLine) -> None:
+    network = make_line(2)
+    network.connect("c.1", "B1")
+    network.subscribe("c.1", "a", "x = 1", settle=True)
+    network.disconnect("c.1")
+    network.run()
+    assert network.settled("c.1") == {}
+
+
 # --- advertisements -----------------------------------------------------------------------
 
 

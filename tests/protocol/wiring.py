@@ -44,6 +44,9 @@ from sapwood.wire.frames import (
     split,
 )
 
+STEPS_MAX = 20_000
+"""Far more than any test needs."""
+
 
 def notification(
     publisher: str,
@@ -213,8 +216,10 @@ class Wired:
 
     def run(self) -> None:
         """Carry everything over; timers do not run out."""
-        while self.step():
-            pass
+        for _ in range(STEPS_MAX):
+            if not self.step():
+                return
+        raise AssertionError(f"no rest after {STEPS_MAX} steps: something goes round in circles")
 
     def fire(self) -> None:
         """Let time pass until the next timer runs out."""
