@@ -202,25 +202,6 @@ def one_end_for_all(original: Any) -> Any:
     return has_equal
 
 
-def settled_for_another(original: Any) -> Any:
-    """A claim made again is recorded as settled by the request for the one before it."""
-
-    def request(
-        self: Settling, client: str, number: int, now: float, on_settled: Any
-    ) -> list[Effect]:
-        closed = dict(zip(on_settled.__code__.co_freevars, on_settled.__closure__, strict=True))
-        claim, kind, broker = (closed[name].cell_contents for name in ("claim", "kind", "self"))
-
-        def record() -> list[Effect]:
-            if claim is None:
-                return []
-            return list(broker._recorded("settled", client, claim.filter, message=kind))
-
-        return list(original(self, client, number, now, record))
-
-    return request
-
-
 SEEDS = range(60)
 
 MUTANTS = {
@@ -245,7 +226,6 @@ MUTANTS = {
     "first to go takes all": Mutant(FilterStrategy, "remove", first_to_go_takes_all, SEEDS),
     "replacement not told": Mutant(Strategy, "difference", replacement_not_told, SEEDS),
     "one end for all": Mutant(Clients, "has_equal", one_end_for_all, SEEDS),
-    "settled for another": Mutant(Settling, "request", settled_for_another, range(200)),
     "lost link remembered": Mutant(Broker, "_forget", lost_link_remembered, SEEDS),
 }
 
