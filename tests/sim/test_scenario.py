@@ -10,6 +10,7 @@ import pytest
 
 from sapwood.errors import ScenarioError
 from sapwood.sim.delays import UniformDelay
+from sapwood.sim.run import Simulation
 from sapwood.sim.scenario import Scenario, from_mapping, load, parse
 from sapwood.sim.workloads.classes import ClassWorkload
 from sapwood.sim.workloads.content import ContentWorkload
@@ -50,7 +51,8 @@ def test_little_has_to_be_said() -> None:
     assert scenario.run_settings() == RunSettings(settle_seconds=2.0, advertisements_required=False)
     topology = scenario.topology.build(Random(1))
     assert set(scenario.routing.build(topology).values()) == {"covering"}
-    assert scenario.delays().link("B1", "B2").sample(Random(1)) == 0.025
+    delays = scenario.delays(topology, Random(1))
+    assert delays.link("B1", "B2").sample(Random(1)) == 0.025
 
 
 def test_links_are_a_tree() -> None:
@@ -88,7 +90,22 @@ def test_a_hierarchy_has_a_root() -> None:
 
 def test_delays_may_be_uniform() -> None:
     text = f'{TREE}[delay]\ntype = "uniform"\ndelay_min = 0.01\ndelay_max = 0.02\n{WORKLOAD}'
-    assert parse(text).delays() == UniformDelay(0.01, 0.02)
+    scenario = parse(text)
+    delays = scenario.delays(scenario.topology.build(Random(1)), Random(1))
+    assert delays == UniformDelay(0.01, 0.02)
+
+
+def test_delays_may_be_those_of_a_physical_network() -> None:
+    underlay = 'type = "underlay"\ndomains = 6\nnodes_per_domain = 8\njitter = 0.5\n'
+    scenario = parse(f"settle = 20.0\n{TREE}[delay]\n{underlay}{WORKLOAD}")
+    topology = scenario.topology.build(Random(1))
+    drawn = [scenario.delays(topology, Random(seed)).link("B1", "B2") for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert 0 < drawn[0].delay_min < 0.1 < drawn[0].delay_max < 0.6
+    assert Simulation(scenario).run().violations == 0
+    short = msgspec.structs.replace(scenario, settle=1.0)
+    with pytest.raises(ScenarioError, match=r"^settle is 1\.0; on this tree a change may take"):
+        Simulation(short)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +155,7 @@ def test_workloads_are_told_by_their_type(workload: str, kind: type) -> None:
          "f.toml: workload.arrival_rate is missing"),
         (f'{TREE}[delay]\ntype = "poisson"\n{WORKLOAD}',
          "f.toml: delay.type is 'poisson'; allowed "
-         "are constant, uniform"),
+         "are constant, uniform, underlay"),
         (f'{TREE}[routing]\nvariant = "peer-2-peer"\n{WORKLOAD}',
          "f.toml: routing.variant is 'peer-2-peer'; did "
          "you mean 'peer-to-peer'? Allowed are hierarchical, peer-to-peer"),
@@ -178,6 +195,10 @@ def test_what_does_not_fit_the_types(text: str, expected: str) -> None:
         (f'name = ""\n{TREE}{WORKLOAD}', "name is empty; traces are kept under it"),
         (f'{TREE}[delay]\ntype = "constant"\ndelay = -1\n{WORKLOAD}',
          "delay.delay is -1.0; wanted a finite number, 0 or more"),
+        (f'{TREE}[delay]\ntype = "underlay"\njitter = -1\n{WORKLOAD}',
+         "delay.jitter is -1.0; wanted a finite number, 0 or more"),
+        (f'{TREE}[delay]\ntype = "underlay"\ndomains = 0\n{WORKLOAD}',
+         "delay.domains is 0; wanted a finite number, 1 or more"),
         (f"{TREE}{WORKLOAD}overlap = 5\n",
          "workload.overlap is 5; wanted a number from 0 to 4"),
         (f'{TREE}[workload]\ntype = "jobs"\nsubscribers = 7',

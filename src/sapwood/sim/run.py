@@ -157,7 +157,8 @@ class Simulation:
             self._recorder.now = lambda: network.kernel.now
         for name in topology.brokers:
             network.add_broker(name)
-        delays = scenario.delays()
+        delays = scenario.delays(topology, self._random)
+        scenario.check_settle(topology, delays)
         for left, right in topology.links:
             network.add_link(left, right, delays.link(left, right).sample, routing)
         network.kernel.run()

@@ -26,10 +26,18 @@ from sapwood.routing.algorithms import (
     hierarchical,
     peer_to_peer,
 )
-from sapwood.sim.delays import ConstantDelay, DelayModel, UniformDelay, delay_bounds
-from sapwood.sim.parameters import check_positive
+from sapwood.sim.delays import (
+    ConstantDelay,
+    DelayModel,
+    JitteredDelay,
+    UnderlayDelay,
+    UniformDelay,
+    delay_bounds,
+)
+from sapwood.sim.parameters import check_at_least, check_positive
 from sapwood.sim.scenario_errors import choices, explained
 from sapwood.sim.topology import SHAPES, make_topology
+from sapwood.sim.underlay import UnderlayParameters, draw_underlay, place_brokers
 from sapwood.sim.workloads.action import Workload
 from sapwood.sim.workloads.classes import ClassParameters, ClassWorkload
 from sapwood.sim.workloads.content import ContentParameters, ContentWorkload
@@ -147,6 +155,33 @@ def _check_algorithm(key: str, name: str, known: Iterable[str]) -> None:
         raise ScenarioError(f"is {name!r}; {choices(name, known)}", f"routing.{key}")
 
 
+class UnderlayDelays(
+    msgspec.Struct, frozen=True, kw_only=True, tag="underlay", forbid_unknown_fields=True
+):
+    """Delays of the shortest paths in a physical network that is drawn with the seed."""
+
+    domains: int = 100
+    nodes_per_domain: int = 100
+    processing_seconds: float = 0.00001
+    jitter: float = 0.0
+    """Up to how many seconds more each message takes."""
+
+    def __post_init__(self) -> None:
+        self._parameters()
+        check_at_least("processing_seconds", self.processing_seconds, 0)
+        check_at_least("jitter", self.jitter, 0)
+
+    def _parameters(self) -> UnderlayParameters:
+        return UnderlayParameters(domains=self.domains, nodes_per_domain=self.nodes_per_domain)
+
+    def build(self, topology: Topology, random: Random) -> DelayModel:
+        """Draw the network, and place the brokers on it."""
+        with _within("delay"):
+            underlay = draw_underlay(self._parameters(), random)
+            overlay = place_brokers(underlay, topology.brokers, random)
+        return JitteredDelay(UnderlayDelay(overlay, self.processing_seconds), self.jitter)
+
+
 class ClassesWorkload(ClassParameters, frozen=True, kw_only=True, tag_field="type", tag="classes"):
     """Classes of filters."""
 
@@ -183,7 +218,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Which drivers the scenario is meant for."""
     topology: TopologySection
     routing: RoutingSection = RoutingSection()
-    delay: ConstantDelay | UniformDelay = ConstantDelay()
+    delay: ConstantDelay | UniformDelay | UnderlayDelays = ConstantDelay()
     workload: AnyWorkload
     settle_requests: bool = True
     """Whether clients ask to be told when what they did has taken effect."""
@@ -210,11 +245,15 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         topology = self.topology.build(Random(0))
         self.routing.build(topology)
         self.clients(topology)
-        self._check_settle(topology)
+        if not isinstance(self.delay, UnderlayDelays):  # to draw one may take seconds
+            self.check_settle(topology, self.delay)
 
-    def _check_settle(self, topology: Topology) -> None:
-        """An advertisement goes to the far end, and what it pulls comes back: twice the way."""
-        needed = 2 * topology.diameter * delay_bounds(self.delay, topology)[1]
+    def check_settle(self, topology: Topology, delays: DelayModel) -> None:
+        """Refuse a settling time in which a change may not be in effect everywhere.
+
+        An advertisement goes to the far end, and what it pulls comes back: twice the way.
+        """
+        needed = 2 * topology.diameter * delay_bounds(delays, topology)[1]
         if self.settle < needed:
             raise ScenarioError(
                 f"is {self.settle}; on this tree a change may take {needed:g} seconds to be in "
@@ -233,8 +272,10 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             advertisements_required=self.routing.advertisements == "required",
         )
 
-    def delays(self) -> DelayModel:
+    def delays(self, topology: Topology, random: Random) -> DelayModel:
         """The delays of links."""
+        if isinstance(self.delay, UnderlayDelays):
+            return self.delay.build(topology, random)
         return self.delay
 
     def clients(self, topology: Topology) -> Workload:
