@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 
 from hypothesis import given
 
 from routing.near import patterned_pools, seeds
 from sapwood.filters import Filter
-from sapwood.routing.candidates import Candidates
+from sapwood.routing.candidates import Candidates, Values
 from sapwood.routing.covering import covers
 from sapwood.routing.outline import outline_of
+from sapwood.routing.pages import Pages
 
 
 @given(pool=patterned_pools, seed=seeds)
@@ -64,3 +66,22 @@ def test_single_values_and_ranges_choose_few() -> None:
     assert inside("symbol > 'p' and price > 1") == ["q1", "q2", "r1", "r2"]
     assert inside("symbol = 's'") == []
     assert inside("true") == sorted([*(f"{s}{p}" for s in "pqr" for p in range(3)), "any"])
+
+
+class Unscanned(dict[Values, Pages]):
+    """Values and their filters, to be looked up one by one."""
+
+    def __iter__(self) -> Iterator[Values]:
+        raise AssertionError("all of them are looked at")
+
+
+def test_a_single_value_is_looked_up_and_not_searched() -> None:
+    candidates = Candidates()
+    for number in range(10):
+        outline = outline_of(Filter(f"a = {number} and b = {number % 3} and c > 0"))
+        candidates.add(str(number), outline)
+    (group,) = candidates._groups.values()
+    group.pages = Unscanned(group.pages)
+    assert sorted(candidates.inside(outline_of(Filter("b = 1")))) == ["1", "4", "7"]
+    assert list(candidates.inside(outline_of(Filter("a = 4 and b = 1")))) == ["4"]
+    assert list(candidates.around(outline_of(Filter("a = 4 and b = 1 and c = 5")))) == ["4"]
