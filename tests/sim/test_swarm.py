@@ -37,7 +37,7 @@ def test_what_once_was_wrong(seed: int) -> None:
 
 
 def test_a_few_seeds() -> None:
-    expect_none(swarm.failures(range(10)))
+    expect_none(swarm.failures(range(4)))
 
 
 @pytest.mark.slow
@@ -72,6 +72,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
     assert err == "1 seeds, 1 with problems\n"
 
 
+@pytest.mark.slow
 def test_the_hash_seed_makes_no_difference() -> None:
     script = (
         "from sapwood.sim.swarm import Run\n"

@@ -65,6 +65,7 @@ def test_every_kind_of_case_is_drawn() -> None:
     assert {case.advertisements_required for case in CASES} == {True, False}
     assert {case.is_cut for case in CASES} == {True, False}
     assert {case.replaces for case in CASES} == {True, False}
+    assert {case.has_one_attribute for case in CASES} == {True, False}
     assert {step.do for case in CASES for step in case.steps} == set(Do)
     assert {len(case.topology.brokers) for case in CASES} == set(range(2, 17))
     mixed = Counter(name for case in CASES for name in case.mix.values())

@@ -114,6 +114,13 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
                 names.pop((step.client, step.name), None)
         return False
 
+    @property
+    def has_one_attribute(self) -> bool:
+        """Whether all subscriptions are about one and the same attribute."""
+        texts = {step.filter for step in self.steps if step.do is Do.SUBSCRIBE}
+        boxes = [box for text in texts for box in Filter(text).boxes]
+        return len({name for box in boxes for name, _ in box}) == 1
+
     def algorithms(self) -> tuple[str, ...]:
         """Under which algorithms the case is run, beside flooding."""
         return ("mixed",) if self.variant is Variant.MIXED else TELLING
