@@ -161,6 +161,15 @@ def test_a_subscription_may_end_in_other_words() -> None:
     assert counts(trace) == {"published": 1}
 
 
+def test_a_subscription_may_end_at_another_broker() -> None:
+    trace = Recorder()
+    trace.subscribe(0, "ann.1", broker="B2")
+    trace.unsubscribe(10, "ann.1", broker="B1")
+    trace.publish(20, "bob.1", 1)
+    trace.clock(40)
+    assert counts(trace) == {"published": 1}
+
+
 def test_any_of_several_subscriptions_is_enough_and_gives_one_pair() -> None:
     trace = Recorder()
     trace.subscribe(0, "ann.1", "a = 1")
@@ -363,6 +372,20 @@ def test_a_publication_may_be_in_a_gap(sequence: int, kind: str) -> None:
         trace.deliver(26, "ann.1", "bob.1", delivered, broker="B2")
     trace.clock(60)
     assert counts(trace)[kind] == 1
+
+
+def test_a_publication_before_a_gap_is_not_in_it() -> None:
+    """The second must have been published before the third was: there is no such row."""
+    trace = Recorder()
+    trace.subscribe(0, "ann.1", broker="B2")
+    trace.publish(5, "bob.1", 1)
+    trace.publish(7, "bob.1", 3)
+    trace.clock(10)
+    trace.add(20, "trace_gap")
+    for sequence in (1, 2, 3):
+        trace.deliver(26, "ann.1", "bob.1", sequence, broker="B2")
+    trace.clock(60)
+    assert counts(trace) == {"published": 2, "expected": 2, "delivered": 3, "unexpected": 1}
 
 
 def test_a_publication_by_a_client_that_no_row_speaks_of_may_be_in_any_gap() -> None:

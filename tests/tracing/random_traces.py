@@ -34,7 +34,7 @@ class Faulty:
         self.now += self.random.choice(pauses)
         client = self.random.choice(CLIENTS)
         where = {"broker": self.broker(client)}
-        if not self.orderly and self.random.random() < 0.03:
+        if not self.orderly and self.random.random() < 0.15:
             where = {"broker": self.random.choice(["B1", "B2", "B3"])}
         draw = self.random.random()
         if draw < 0.35:

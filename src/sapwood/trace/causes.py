@@ -178,8 +178,6 @@ def _authors(ordered: Mapping[str, Sequence[Row]]) -> dict[str, Sequence[Row]]:
 
 
 def _timed(client: str, rows: Sequence[Row]) -> Iterator[tuple[float, int, str, Row]]:
-    """Rows with a key that grows, even if a clock was set back: their own order must be kept."""
-    latest = float("-inf")
+    """Rows with what `merge` goes by; it keeps their own order even if a clock was set back."""
     for index, row in enumerate(rows):
-        latest = max(latest, row.at)
-        yield latest, index, client, row
+        yield row.at, index, client, row

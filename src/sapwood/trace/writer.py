@@ -224,8 +224,8 @@ class TraceWriter:
         _, broker, session = self._owner
         start = f".{_segment(broker)}."
         for path in sorted(self._home.glob(f".*{_OPEN}")):
-            number = path.name.removeprefix(start).removesuffix(_OPEN)
-            if path.name.startswith(start) and number.isdigit() and int(number) < session:
+            number = path.name.removeprefix(start).removesuffix(_OPEN)  # else it is another's
+            if number.isdecimal() and int(number) < session:
                 yield int(number), path
 
     def _remove_leftovers(self) -> None:
