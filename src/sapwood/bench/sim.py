@@ -45,7 +45,7 @@ class Size(NamedTuple):
 
 
 _LARGE = {"brokers": 1000, "subscriptions": 100_000, "classes": 1000}
-_THOROUGH = Size(100, 1000, 2000, 20_000, 5)
+_THOROUGH = Size(100, 1000, 2000, 60_000, 3)
 _QUICK = Size(30, 100, 200, 2_000, 2)
 
 
