@@ -279,10 +279,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, required=True, metavar="K", help="the first seed")
     parser.add_argument("--count", type=int, default=1, metavar="N", help="how many seeds")
     options = parser.parse_args(arguments)
-    found = failures(range(options.seed, options.seed + options.count))
-    sys.stdout.write("".join(f"{text}\n" for text in found))
-    sys.stderr.write(f"{options.count} seeds, {len(found)} with problems\n")
-    return 1 if found else 0
+    wrong = 0
+    for seed in range(options.seed, options.seed + options.count):
+        for text in failures([seed]):
+            wrong += 1
+            sys.stdout.write(f"{text}\n")
+            sys.stdout.flush()
+    sys.stderr.write(f"{options.count} seeds, {wrong} with problems\n")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
