@@ -17,10 +17,7 @@ def test_a_filter_matches_its_probe(expression: Expression) -> None:
     if filter.is_empty:
         return
     probe = probe_of(filter)
-    if probe is not None:
-        assert filter.matches(probe)
-    else:
-        assert any(constraint.has_patterns for _, constraint in filter.boxes[0])
+    assert probe is None or filter.matches(probe)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +47,7 @@ def test_probes(text: str, probe: dict[str, object]) -> None:
 def test_none_where_no_guess_is_right() -> None:
     assert probe_of(Filter("a contains 'x' and a contains 'y'")) is None
     assert probe_of(Filter("a > 1e308 and a < 1.0000000000000002e308")) is None
+    assert probe_of(Filter("a < -1e300")) is None, "one less is the same float"
     longest = Filter.all_of({"a": equal("x" * 65_536)})
     assert probe_of(longest) is not None
     assert probe_of(Filter("a > '" + "x" * 65_500 + "'")) is not None
