@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import Any
 
 import pytest
 
 from bench.test_matching_report import figures
 from sapwood.bench import matching
+from sapwood.bench.process import Start
 from sapwood.bench.registry import Options
 
 
@@ -21,8 +23,9 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         made.append(plan)
         return figures(plan["workload"], plan["filters"])
 
+    starts = cycle([Start(0.25, 0.3), Start(0.5, 0.2)])
     monkeypatch.setattr(matching, "call_fresh", call)
-    monkeypatch.setattr(matching, "seconds_until_first_output", lambda _: 0.25)
+    monkeypatch.setattr(matching, "time_start", lambda _: next(starts))
     return made
 
 
@@ -38,6 +41,7 @@ def test_all_workloads_with_all_sizes(plans: list[dict[str, Any]]) -> None:
     assert {plan["seed"] for plan in plans} == {5}
     assert [plan["naive_events"] for plan in plans[:3]] == [50, 10, 4]
     assert report.figures["first_match_seconds"] == 0.25
+    assert report.figures["first_match_processor_seconds"] == 0.2
     assert told[0] == "matching: workload plain, 10,000 filters"
     assert len(told) == 7
 

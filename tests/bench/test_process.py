@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sapwood.bench.process import call_fresh, main, seconds_until_first_output
+from sapwood.bench.process import call_fresh, main, time_start
 
 
 def test_a_function_answers_from_another_process() -> None:
@@ -34,8 +34,10 @@ def test_an_interrupt_there_is_one_here() -> None:
         call_fresh("os:_exit", 130)
 
 
-def test_the_start_of_a_process_is_timed() -> None:
-    seconds = seconds_until_first_output("print('ready', flush=True)\nimport sys\nsys.stdin.read()")
-    assert 0 < seconds < 60
-    with pytest.raises(RuntimeError, match="nothing was printed by: pass"):
-        seconds_until_first_output("pass")
+def test_the_start_of_a_process_is_timed(capfd: pytest.CaptureFixture[str]) -> None:
+    start = time_start("sum(range(1000))")
+    assert 0 < start.processor_seconds < 60
+    assert 0 < start.seconds < 60
+    with pytest.raises(RuntimeError, match="has failed; see above"):
+        time_start("1 / 0")
+    assert "ZeroDivisionError" in capfd.readouterr().err

@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 _INTERRUPTED = 130
 
@@ -29,8 +29,16 @@ def call_fresh(function: str, argument: Any) -> Any:
     return json.loads(done.stdout)
 
 
-def seconds_until_first_output(code: str) -> float:
-    """Seconds from the start of a fresh interpreter until Python code prints its first line."""
+class Start(NamedTuple):
+    """How long something took from the start of a process: by the clock, and on the processor."""
+
+    seconds: float
+    processor_seconds: float
+
+
+def time_start(code: str) -> Start:
+    """Run Python code in a fresh interpreter; the time until it is done, interpreter included."""
+    code = f"{code}\nimport time\nprint(time.process_time(), flush=True)"
     start = perf_counter()
     with subprocess.Popen(  # noqa: S603 - our own interpreter and code
         [sys.executable, "-c", code], stdout=subprocess.PIPE
@@ -39,8 +47,8 @@ def seconds_until_first_output(code: str) -> float:
         line = started.stdout.readline()
         seconds = perf_counter() - start
     if not line:
-        raise RuntimeError(f"nothing was printed by: {code}")
-    return seconds
+        raise RuntimeError("the code that was to be timed has failed; see above")
+    return Start(seconds, float(line))
 
 
 def main(arguments: list[str]) -> int:
