@@ -34,8 +34,8 @@ from sapwood.wire.frames import (
     expiry_of,
     frame,
     split,
-    whole_frames,
 )
+from sapwood.wire.scan import scan
 
 texts = st.text(max_size=20)
 names = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=20)
@@ -99,7 +99,7 @@ def test_notifications_come_back(
     assert got_head == head
     assert decode_envelope(body) == Envelope(sequence, published_at, expires_at, 0, payload)
     assert expiry_of(data, HEADER_SIZE + len(head)) == expires_at
-    assert whole_frames(data) == len(data)
+    assert scan(data).end == len(data)
 
 
 @given(parts=any_frames)
@@ -122,7 +122,7 @@ def test_data_cut_at_every_byte() -> None:
     ends = [sum(map(len, pieces[:count])) for count in range(len(pieces) + 1)]
     for cut in range(len(data) + 1):
         whole = max(end for end in ends if end <= cut)
-        assert whole_frames(data[:cut]) == whole
+        assert scan(data[:cut]).end == whole
         assert len(list(split(data[:whole]))) == ends.index(whole)
         if cut != whole:
             with pytest.raises(FrameError, match="cut off"):
@@ -135,9 +135,9 @@ def test_what_is_counted_as_whole_can_be_split(
 ) -> None:
     parts = [part for part in parts if part[0] not in NOTIFICATION_TYPES]
     data = b"".join(frame(*part) for part in parts)[:cut]
-    whole = whole_frames(data)
+    whole = scan(data).end
     assert list(split(data[:whole])) == parts[: len(list(split(data[:whole])))]
-    assert whole_frames(data[whole:]) == 0
+    assert scan(data[whole:]).end == 0
 
 
 # --- what is refused ----------------------------------------------------------------------
@@ -147,15 +147,15 @@ def test_a_body_that_is_too_long_is_refused_by_its_header() -> None:
     whole = frame(CONTROL, b"", b"x")
     for size in (BODY_BYTES_MAX + 1, 2**32 - 1):
         with pytest.raises(FrameError, match=f"body has {size} bytes; at most {BODY_BYTES_MAX}"):
-            whole_frames(whole + HEADER.pack(CONTROL, size, 0))
-    assert whole_frames(whole + HEADER.pack(CONTROL, BODY_BYTES_MAX, 0)) == len(whole)
+            scan(whole + HEADER.pack(CONTROL, size, 0))
+    assert scan(whole + HEADER.pack(CONTROL, BODY_BYTES_MAX, 0)).end == len(whole)
 
 
 @pytest.mark.parametrize("kind", sorted(NOTIFICATION_TYPES))
 def test_a_notification_without_envelope_is_refused_by_its_header(kind: int) -> None:
     with pytest.raises(FrameError, match=f"has {ENVELOPE_SIZE - 1} bytes; it has at least 25"):
-        whole_frames(HEADER.pack(kind, ENVELOPE_SIZE - 1, 0))
-    assert whole_frames(HEADER.pack(kind, ENVELOPE_SIZE, 0)) == 0
+        scan(HEADER.pack(kind, ENVELOPE_SIZE - 1, 0))
+    assert scan(HEADER.pack(kind, ENVELOPE_SIZE, 0)).end == 0
 
 
 def test_what_cannot_be_framed_is_refused() -> None:
@@ -245,7 +245,7 @@ def test_garbage_is_a_frame_error_or_a_frame(
     good = bytearray(encode_notification(encode_head("p", seed), 1, 2.0, b"x", 3.0))
     good[flip % len(good)] ^= 1 + flip % 255
     for garbage in (data, bytes(good)):
-        for read in (whole_frames, decode_head, decode_envelope, lambda one: expiry_of(one, 5)):
+        for read in (scan, decode_head, decode_envelope, lambda one: expiry_of(one, 5)):
             with contextlib.suppress(FrameError):
                 read(garbage)
         with contextlib.suppress(FrameError):
@@ -260,7 +260,7 @@ def test_garbage_is_a_frame_error_or_a_frame(
 def test_types() -> None:
     assert (CONTROL, NOTIFICATION, GRAY, EXPIRES) == (0x01, 0x02, 0x10, 0x20)
     assert sorted(NOTIFICATION_TYPES) == [0x02, 0x12, 0x22, 0x32]
-    assert sorted(KNOWN_TYPES) == [0x01, 0x02, 0x12, 0x22, 0x32]
+    assert sorted(KNOWN_TYPES) == [0x01, 0x02, 0x03, 0x12, 0x22, 0x32]
     assert (HEADER_SIZE, ENVELOPE_SIZE) == (7, 25)
 
 

@@ -19,7 +19,8 @@ Message = TypeVar("Message")
 class ControlCodec(Generic[Message]):
     """Encodes and decodes one family of messages (a union of tagged structs)."""
 
-    def __init__(self, family: Any) -> None:
+    def __init__(self, family: Any, kind: int = CONTROL) -> None:
+        self._kind = kind
         self._encoder = msgspec.msgpack.Encoder()
         self._decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(family)
 
@@ -30,7 +31,7 @@ class ControlCodec(Generic[Message]):
         except (TypeError, OverflowError, UnicodeEncodeError) as problem:
             name = type(message).__name__
             raise FrameError(f"a control message {name} cannot be encoded: {problem}") from None
-        return frame(CONTROL, b"", body)
+        return frame(self._kind, b"", body)
 
     def decode(self, body: bytes) -> Message:
         """The message in the body of a control frame."""

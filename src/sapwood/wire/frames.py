@@ -36,6 +36,8 @@ HEADER_SIZE = HEADER.size
 
 CONTROL = 0x01
 NOTIFICATION = 0x02
+LINK = 0x03
+"""Between the two ends of one connection: never counted, never passed on."""
 GRAY = 0x10
 """Flag of a notification: its colour, during a reconfiguration of the tree."""
 EXPIRES = 0x20
@@ -44,7 +46,7 @@ EXPIRES = 0x20
 NOTIFICATION_TYPES = frozenset(
     NOTIFICATION | gray | expires for gray in (0, GRAY) for expires in (0, EXPIRES)
 )
-KNOWN_TYPES = NOTIFICATION_TYPES | {CONTROL}
+KNOWN_TYPES = NOTIFICATION_TYPES | {CONTROL, LINK}
 
 BODY_BYTES_MAX = 16 * 1024 * 1024
 """Longest body that is sent or taken: 16 MiB."""
@@ -158,7 +160,7 @@ def decode_envelope(body: bytes) -> Envelope:
 
 
 def expiry_of(data: bytes, body_at: int) -> float:
-    """The expiry in the body that begins at a place, in frames that `whole_frames` accepts."""
+    """The expiry in the body that begins at a place, in frames that ``scan`` accepts."""
     try:
         expires_at: float = _ENVELOPE.unpack_from(data, body_at)[2]
     except struct.error:
@@ -179,25 +181,3 @@ def split(data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
         if at > end:
             raise FrameError(f"a frame is cut off: it ends at byte {at}, the data at {end}")
         yield kind, data[head_at:body_at], data[body_at:at]
-
-
-def whole_frames(data: bytes) -> int:
-    """How many bytes from the beginning are whole frames; the rest is still to come.
-
-    A body that is too long, or too short for a notification, is a FrameError as soon as its
-    header is there: nobody waits for bytes that would be refused.
-    """
-    at, end = 0, len(data)
-    while at + HEADER_SIZE <= end:
-        kind, body, head = HEADER.unpack_from(data, at)
-        if body > BODY_BYTES_MAX:
-            raise FrameError(f"a frame's body has {body} bytes; at most {BODY_BYTES_MAX} are taken")
-        if body < ENVELOPE_SIZE and kind in NOTIFICATION_TYPES:
-            raise FrameError(
-                f"a notification's body has {body} bytes; it has at least {ENVELOPE_SIZE}"
-            )
-        following = at + HEADER_SIZE + head + body
-        if following > end:
-            break
-        at = following
-    return at

@@ -1,0 +1,77 @@
+"""What of a read can be handed on: where its last whole frame ends, and how many frames count.
+
+A stream is read in pieces that end anywhere. Both ends of a stream count its frames, except those
+that only the two ends of a connection exchange (type ``LINK``), so that after a broken connection
+they know what was still under way.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sapwood.errors import FrameError
+from sapwood.wire.frames import (
+    BODY_BYTES_MAX,
+    ENVELOPE_SIZE,
+    HEADER,
+    HEADER_SIZE,
+    LINK,
+    NOTIFICATION_TYPES,
+)
+
+_unpack = HEADER.unpack_from
+
+
+class Scan(NamedTuple):
+    """What was found in a read."""
+
+    end: int
+    """How many bytes from the beginning are whole frames; the rest is still to come."""
+    frames: int
+    """How many of the whole frames count: all but those between the ends of a connection."""
+    has_link: bool
+    """Whether there are any of those."""
+
+
+def scan(data: bytes) -> Scan:
+    """Look through the frames of a read.
+
+    A body that is too long, or too short for a notification, is a FrameError as soon as its
+    header is there: nobody waits for bytes that would be refused.
+    """
+    at, end, count, links = 0, len(data), 0, 0
+    while at + HEADER_SIZE <= end:
+        kind, body, head = _unpack(data, at)
+        if body > BODY_BYTES_MAX:
+            raise FrameError(f"a frame's body has {body} bytes; at most {BODY_BYTES_MAX} are taken")
+        if body < ENVELOPE_SIZE and kind in NOTIFICATION_TYPES:
+            raise FrameError(
+                f"a notification's body has {body} bytes; it has at least {ENVELOPE_SIZE}"
+            )
+        following = at + HEADER_SIZE + head + body
+        if following > end:
+            break
+        at = following
+        if kind == LINK:
+            links += 1
+        else:
+            count += 1
+    return Scan(at, count, links > 0)
+
+
+def size_of_next(data: bytes) -> int:
+    """How many bytes the first frame takes, or its header if that is not whole yet."""
+    if len(data) < HEADER_SIZE:
+        return HEADER_SIZE
+    _, body, head = _unpack(data)
+    size: int = HEADER_SIZE + head + body
+    return size
+
+
+def skip(data: bytes, count: int) -> bytes:
+    """A run of whole frames without its first few."""
+    at = 0
+    for _ in range(count):
+        _, body, head = _unpack(data, at)
+        at += HEADER_SIZE + head + body
+    return data[at:]

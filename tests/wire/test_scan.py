@@ -1,0 +1,50 @@
+"""Tests for what of a read can be handed on."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sapwood.wire.frames import CONTROL, ENVELOPE_SIZE, HEADER_SIZE, LINK, NOTIFICATION, frame
+from sapwood.wire.scan import Scan, scan, size_of_next, skip
+
+frames = st.builds(
+    frame,
+    st.sampled_from([CONTROL, NOTIFICATION, LINK, 0x7F]),
+    st.binary(max_size=9),
+    st.binary(min_size=ENVELOPE_SIZE, max_size=ENVELOPE_SIZE + 9),
+)
+
+
+@given(st.lists(frames), st.data())
+def test_a_read_that_ends_anywhere_is_whole_frames_and_a_rest(
+    run: list[bytes], data: st.DataObject
+) -> None:
+    """What is whole, and how much of it counts, wherever the read ends."""
+    joined = b"".join(run)
+    cut = data.draw(st.integers(0, len(joined)))
+    whole = []
+    for one in run:
+        if len(b"".join([*whole, one])) > cut:
+            break
+        whole.append(one)
+    links = sum(one[0] == LINK for one in whole)
+    expected = Scan(len(b"".join(whole)), len(whole) - links, links > 0)
+    assert scan(joined[:cut]) == expected
+
+
+@given(frames, st.binary(max_size=20))
+def test_the_size_of_the_next_frame_is_known_from_its_header(one: bytes, rest: bytes) -> None:
+    """As soon as the header is there; before, the header's own size is asked for."""
+    data = one + rest
+    for cut in range(HEADER_SIZE):
+        assert size_of_next(data[:cut]) == HEADER_SIZE
+    for cut in range(HEADER_SIZE, len(data)):
+        assert size_of_next(data[:cut]) == len(one)
+
+
+@given(st.lists(frames), st.data())
+def test_skipping_leaves_the_frames_behind(run: list[bytes], data: st.DataObject) -> None:
+    """As many as asked are gone, the others are as they were."""
+    count = data.draw(st.integers(0, len(run)))
+    assert skip(b"".join(run), count) == b"".join(run[count:])
