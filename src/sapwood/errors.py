@@ -36,6 +36,7 @@ All of them derive from `SapwoodError`, so one ``except`` catches them all::
     │   ├── TraceFileError           a file that is damaged, foreign or of another version
     │   ├── TraceRowError            a row that lacks what its kind needs, or is out of place
     │   └── TraceWriteError          rows that cannot be written
+    ├── BenchmarkError               a benchmark cannot be run, or what it measures fails
     └── BloomFilterError             a Bloom filter is used wrongly (also a ValueError)
         ├── BloomParameterError      impossible size, hash count, seed or rate
         ├── BloomMismatchError       two filters of different shape are combined
@@ -287,6 +288,10 @@ class TraceRowError(TraceError):
 
 class TraceWriteError(TraceError):
     """Rows of a trace cannot be written."""
+
+
+class BenchmarkError(SapwoodError):
+    """A benchmark cannot be run, or what it measures does not do what it should."""
 
 
 class BloomFilterError(SapwoodError, ValueError):
