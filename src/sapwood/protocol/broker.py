@@ -24,10 +24,13 @@ from sapwood.protocol.clients import ADVERTISED, SUBSCRIBED, Claim, Clients
 from sapwood.protocol.drops import Drop, Drops
 from sapwood.protocol.effects import Effect, Record, Send
 from sapwood.protocol.events import (
+    Away,
+    Back,
     ClientDown,
     ClientUp,
     Event,
     Fired,
+    GaveUp,
     LinkDown,
     LinkUp,
     Received,
@@ -38,6 +41,7 @@ from sapwood.protocol.messages import (
     CODEC,
     Advertise,
     Echo,
+    Missed,
     Probe,
     Refused,
     Subscribe,
@@ -119,6 +123,9 @@ class Broker:
             Told: self._told,
             LinkUp: self._link_up,
             LinkDown: self._link_down,
+            Away: self._away,
+            Back: self._back,
+            GaveUp: self._gave_up,
             ClientUp: self._client_up,
             ClientDown: self._client_down,
             Fired: self._fired,
@@ -130,6 +137,7 @@ class Broker:
             Unadvertise: self._unadvertise,
             Probe: self._probe,
             Echo: self._echo,
+            Missed: self._missed,
         }
 
     def handle(self, event: Event, now: float) -> list[Effect]:
@@ -314,6 +322,39 @@ class Broker:
         self.forwarding.close(name)
         self._forget(name)
         return [*self._tell_all(), *self.settling.remove_neighbour(name, now)]
+
+    def _away(self, event: Away, now: float) -> list[Effect]:
+        return self.settling.neighbour_away(event.neighbour, now)
+
+    def _back(self, event: Back, now: float) -> list[Effect]:
+        self.settling.neighbour_back(event.neighbour)
+        return []
+
+    def _gave_up(self, event: GaveUp, now: float) -> list[Effect]:
+        if event.neighbour not in self.neighbours:
+            return self.drops.count(Drop.UNKNOWN_SENDER, event.neighbour)
+        return self._pass_on_missed(
+            event.neighbour, Missed(event.count, f"{event.neighbour}-{self.id}")
+        )
+
+    def _missed(self, source: str, message: Missed, now: float) -> list[Effect]:
+        if source in self.clients:
+            return self.drops.count(Drop.NOT_FOR_BROKERS, source)
+        return self._pass_on_missed(source, message)
+
+    def _pass_on_missed(self, source: str, message: Missed) -> list[Effect]:
+        """Tell everybody on this side of a link what did not come over it."""
+        others = [
+            name
+            for name, neighbour in self.neighbours.items()
+            if neighbour.in_tree and name != source
+        ]
+        concerned = [name for name in self.clients if self.clients.claims(name, SUBSCRIBED)]
+        effects: list[Effect] = [Send(name, message) for name in (*others, *concerned)]
+        if self.config.recording:
+            what = f"{message.count} notifications given up on {message.link}"
+            effects.append(Record("missed", {"source": source, "message": what}))
+        return effects
 
     def _client_up(self, event: ClientUp, now: float) -> list[Effect]:
         name = event.client

@@ -44,6 +44,28 @@ class LinkDown(_Event, frozen=True):
     neighbour: str
 
 
+class Away(_Event, frozen=True):
+    """A neighbour cannot be reached for the time being; what goes to it is kept by the driver.
+
+    Its entries stay. What was asked since cannot take effect there before it is back.
+    """
+
+    neighbour: str
+
+
+class Back(_Event, frozen=True):
+    """A neighbour can be reached again, and has got everything in between."""
+
+    neighbour: str
+
+
+class GaveUp(_Event, frozen=True):
+    """A neighbour had to give up notifications that would have come from it."""
+
+    neighbour: str
+    count: int
+
+
 class ClientUp(_Event, frozen=True):
     """A client's session begins."""
 
@@ -62,4 +84,6 @@ class Fired(_Event, frozen=True):
     timer: str
 
 
-Event: TypeAlias = Received | Told | LinkUp | LinkDown | ClientUp | ClientDown | Fired
+Event: TypeAlias = (
+    Received | Told | LinkUp | LinkDown | Away | Back | GaveUp | ClientUp | ClientDown | Fired
+)

@@ -75,6 +75,8 @@ class Echo(_Message, frozen=True):
     wave: int
     session: int = 1
     intact: bool = True
+    unreachable: tuple[Name, ...] = ()
+    """Brokers behind the sender that the wave could not reach, the first few of them."""
 
 
 class Settled(_Message, frozen=True):
@@ -82,6 +84,15 @@ class Settled(_Message, frozen=True):
 
     request: int
     settled: bool
+    reason: str = ""
+
+
+class Missed(_Message, frozen=True):
+    """Notifications were given up on a link: some that the receiver wants may be among them."""
+
+    count: int
+    link: str
+    """From which broker to which they would have gone, as ``B1-B2``."""
 
 
 class Refused(_Message, frozen=True):
@@ -96,7 +107,7 @@ class Refused(_Message, frozen=True):
 
 
 Message: TypeAlias = (
-    Subscribe | Unsubscribe | Advertise | Unadvertise | Probe | Echo | Settled | Refused
+    Subscribe | Unsubscribe | Advertise | Unadvertise | Probe | Echo | Settled | Missed | Refused
 )
 
 CODEC: ControlCodec[Message] = ControlCodec(Message)

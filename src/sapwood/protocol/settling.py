@@ -10,19 +10,25 @@ One wave serves all requests before it; those that come while it is under way wa
 which starts no sooner than an interval after it. A change of the tree spoils the waves that pass
 there: they come back as not intact, and their origin starts another. A request that is not
 answered by its deadline is answered with no; a wave that nobody waits for then is given up, so a
-message that got lost with a link stops nothing for good. A broker keeps one wave of each origin at
-most: an origin has only one at a time, so a newer one means that the older is history.
+message that got lost with a link stops nothing for good. A wave does not wait for a neighbour that
+is away: it comes back with its name, and the answer is no, at once and with that reason.
+
+A broker keeps one wave of each origin at most: an origin has only one at a time, so a newer one
+means that the older is history.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from sapwood.protocol.drops import Drop, Drops
 from sapwood.protocol.effects import Effect, Send, SetTimer
 from sapwood.protocol.messages import Echo, Probe, Settled
 
 START, DEADLINE = "settling.start", "settling.deadline"
+
+UNREACHABLE_MAX = 8
+"""Brokers that cannot be reached and are named in an answer; there may be more."""
 
 ORIGINS_MAX = 65_536
 """Brokers whose waves are relayed at a time. Beyond it, waves come back as not intact."""
@@ -45,13 +51,20 @@ class Request:
 class Wave:
     """A wave here: where it came from (nowhere, if it is our own), and whose echo is missing."""
 
-    __slots__ = ("intact", "number", "parent", "waiting")
+    __slots__ = ("intact", "number", "parent", "unreachable", "waiting")
 
     def __init__(self, number: tuple[int, int], parent: str | None, waiting: set[str]) -> None:
         self.number = number
         self.parent = parent
         self.waiting = waiting
         self.intact = True
+        self.unreachable: dict[str, None] = {}
+
+    def skip(self, names: Iterable[str]) -> None:
+        """The wave could not reach some brokers."""
+        for name in names:
+            if len(self.unreachable) < UNREACHABLE_MAX:
+                self.unreachable[name] = None
 
 
 class Settling:
@@ -61,6 +74,8 @@ class Settling:
         self, broker: str, session: int, interval: float, patience: float, drops: Drops
     ) -> None:
         self.neighbours: dict[str, None] = {}
+        self.away: dict[str, None] = {}
+        """Neighbours that cannot be reached for the time being."""
         self.waves: dict[str, Wave] = {}
         """By origin: those under way here, our own among them."""
         self.queue: list[Request] = []
@@ -100,6 +115,7 @@ class Settling:
         if neighbour not in self.neighbours:
             return []
         del self.neighbours[neighbour]
+        self.away.pop(neighbour, None)
         effects: list[Effect] = []
         for origin, wave in list(self.waves.items()):
             wave.intact = False
@@ -108,6 +124,22 @@ class Settling:
             elif neighbour in wave.waiting:
                 effects += self._answered(origin, wave, neighbour, now)
         return effects
+
+    def neighbour_away(self, neighbour: str, now: float) -> list[Effect]:
+        """A neighbour cannot be reached: no wave waits for it."""
+        if neighbour not in self.neighbours:
+            return []
+        self.away[neighbour] = None
+        effects: list[Effect] = []
+        for origin, wave in list(self.waves.items()):
+            if neighbour in wave.waiting:
+                wave.skip([neighbour])
+                effects += self._answered(origin, wave, neighbour, now)
+        return effects
+
+    def neighbour_back(self, neighbour: str) -> None:
+        """A neighbour can be reached again. Echoes it still owes belong to waves that are over."""
+        self.away.pop(neighbour, None)
 
     def probed(self, source: str, probe: Probe) -> list[Effect]:
         """A wave of another broker arrives."""
@@ -121,10 +153,12 @@ class Settling:
             # The sender waits for an echo, and must not wait for ever.
             echo = Echo(probe.origin, probe.wave, probe.session, intact=False)
             return [*self._drops.count(Drop.STRAY, source), Send(source, echo)]
-        behind = [neighbour for neighbour in self.neighbours if neighbour != source]
+        behind = [name for name in self.neighbours if name != source and name not in self.away]
+        wave = Wave(number, source, set(behind))
+        wave.skip(name for name in self.away if name != source)
         if not behind:
-            return [Send(source, Echo(probe.origin, probe.wave, probe.session))]
-        self.waves[probe.origin] = Wave(number, source, set(behind))
+            return [Send(source, _echo(probe.origin, wave))]
+        self.waves[probe.origin] = wave
         return [Send(neighbour, probe) for neighbour in behind]
 
     def echoed(self, source: str, echo: Echo, now: float) -> list[Effect]:
@@ -134,6 +168,7 @@ class Settling:
         if wave is None or wave.number != number or source not in wave.waiting:
             return self._drops.count(Drop.STRAY, source)
         wave.intact = wave.intact and echo.intact
+        wave.skip(echo.unreachable)
         return self._answered(echo.origin, wave, source, now)
 
     def fired(self, timer: str, now: float) -> list[Effect]:
@@ -183,11 +218,14 @@ class Settling:
         self._count += 1
         self._next_start = now + self._interval
         self.under_way, self.queue = self.queue, []
-        if not self.neighbours:
-            return self._finish(now)
-        self.waves[self._broker] = Wave((self._session, self._count), None, set(self.neighbours))
+        reachable = [name for name in self.neighbours if name not in self.away]
+        wave = Wave((self._session, self._count), None, set(reachable))
+        wave.skip(self.away)
+        if not reachable:
+            return self._finish(wave, now)
+        self.waves[self._broker] = wave
         probe = Probe(self._broker, self._count, self._session)
-        return [Send(neighbour, probe) for neighbour in self.neighbours]
+        return [Send(neighbour, probe) for neighbour in reachable]
 
     def _answered(self, origin: str, wave: Wave, source: str, now: float) -> list[Effect]:
         """One echo less is missing; if it was the last one, the wave leaves here."""
@@ -196,18 +234,26 @@ class Settling:
             return []
         del self.waves[origin]
         if wave.parent is not None:
-            session, number = wave.number
-            return [Send(wave.parent, Echo(origin, number, session, intact=wave.intact))]
+            return [Send(wave.parent, _echo(origin, wave))]
         if wave.intact:
-            return self._finish(now)
+            return self._finish(wave, now)
         self.queue = self.under_way + self.queue
         self.under_way = []
         return self._start_when_due(now)
 
-    def _finish(self, now: float) -> list[Effect]:
+    def _finish(self, wave: Wave, now: float) -> list[Effect]:
         done, self.under_way = self.under_way, []
         effects: list[Effect] = []
+        reason = ""
+        if wave.unreachable:
+            reason = f"out of reach for now: {', '.join(wave.unreachable)}"
         for request in done:
-            effects += request.on_settled()
-            effects.append(Send(request.client, Settled(request.number, settled=True)))
+            if not reason:
+                effects += request.on_settled()
+            effects.append(Send(request.client, Settled(request.number, not reason, reason)))
         return effects + self._start_when_due(now)
+
+
+def _echo(origin: str, wave: Wave) -> Echo:
+    session, number = wave.number
+    return Echo(origin, number, session, intact=wave.intact, unreachable=tuple(wave.unreachable))

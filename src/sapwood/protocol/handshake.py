@@ -1,0 +1,174 @@
+"""What the two ends of a connection say to each other, and to nobody else.
+
+A connection begins with `Hello` from the side that dialled. The other side answers `Welcome`, or
+`Goodbye` with a reason. After that both sides send counted frames (control messages and
+notifications), and between them `Ack`, `GivenUp`, `Ping` and `Pong`. Versions are negotiated:
+a hello offers a range, and the highest version both speak is taken. Fields that a side does not
+know are ignored, and every field added later has a default.
+
+A stream of counted frames outlives its connections: a hello may ask to go on with it (`Resume`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, TypeAlias
+
+import msgspec
+
+from sapwood.protocol.messages import Name
+from sapwood.wire.control import ControlCodec
+from sapwood.wire.frames import LINK
+
+VERSIONS: Final = (1, 1)
+"""The oldest and the newest protocol version spoken here."""
+
+FEATURES: Final[tuple[str, ...]] = ()
+"""Optional abilities beyond the version; a side uses only what both have."""
+
+BROKER, CLIENT = "broker", "client"
+
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+Session: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
+
+
+class _LinkMessage(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc=False):
+    """What all of them share."""
+
+
+class Resume(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """The sender has a stream with a session of the other side, and got so many frames of it."""
+
+    session: Session
+    received: Count
+
+
+class Hello(_LinkMessage, frozen=True, kw_only=True):
+    """The side that dialled says who it is."""
+
+    role: str
+    network: str
+    id: Name
+    session: Session
+    versions: tuple[int, int] = VERSIONS
+    features: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+    """Under which a broker can be reached, if any."""
+    credentials: dict[str, str] = {}
+    """By kind. Known so far: ``token``."""
+    routing: str = ""
+    """Of a broker: the algorithm by which it learns and tells what is wanted."""
+    resume: Resume | None = None
+    credit: Count = 0
+    """How many bytes of notifications may come over this connection before the next `Ack`."""
+    silence: float = 0.0
+    """After how many seconds without a frame the sender takes this connection for dead."""
+    slow_policy: str = ""
+    """Of a client: what to do when it does not keep up; empty for the broker's default."""
+    durable: str = ""
+    """Reserved: the name of a durable subscription."""
+
+
+class Welcome(_LinkMessage, frozen=True, kw_only=True):
+    """The other side agrees."""
+
+    id: Name
+    session: Session
+    version: int
+    features: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+    resumed: Count | None = None
+    """If the stream goes on: how many of its frames came here. Else both begin anew."""
+    credit: Count = 0
+    silence: float = 0.0
+    in_tree: bool = True
+    advertisements_required: bool = False
+
+
+class Goodbye(_LinkMessage, frozen=True):
+    """The last message of a connection: why it ends, as a word for programs and a text."""
+
+    code: str
+    reason: str = ""
+
+
+class Ack(_LinkMessage, frozen=True):
+    """So many frames of the stream were taken over, and so much may come over the connection.
+
+    Both only grow. `credit` is the total of notification bytes since the connection began.
+    """
+
+    received: Count
+    credit: Count
+
+
+class GivenUp(_LinkMessage, frozen=True):
+    """The next so many frames of the stream were notifications that are not coming."""
+
+    count: Count
+
+
+class Ping(_LinkMessage, frozen=True):
+    """Are you there?"""
+
+    number: Count = 0
+
+
+class Pong(_LinkMessage, frozen=True):
+    """Yes."""
+
+    number: Count = 0
+
+
+LinkMessage: TypeAlias = Hello | Welcome | Goodbye | Ack | GivenUp | Ping | Pong
+
+LINK_CODEC: ControlCodec[LinkMessage] = ControlCodec(LinkMessage, LINK)
+
+LEAVING, SHUTDOWN = "leaving", "shutdown"
+"""Codes of a goodbye: the sender goes for good; it may come back."""
+
+NO_COMMON_VERSION = "no-common-version"
+WRONG_NETWORK = "wrong-network"
+BAD_CREDENTIALS = "bad-credentials"
+ID_IN_USE = "id-in-use"
+WRONG_ROUTING = "wrong-routing"
+PROTOCOL = "protocol-broken"
+SLOW_CONSUMER = "slow-consumer"
+SILENT = "silent"
+REPLACED = "replaced"
+
+FINAL_CODES: Final = frozenset(
+    {NO_COMMON_VERSION, WRONG_NETWORK, BAD_CREDENTIALS, ID_IN_USE, WRONG_ROUTING}
+)
+"""Reasons that do not go away by trying again."""
+
+
+def common_version(offered: tuple[int, int], spoken: tuple[int, int] = VERSIONS) -> int | None:
+    """The newest version that both sides speak, if there is one."""
+    newest = min(offered[1], spoken[1])
+    return newest if newest >= max(offered[0], spoken[0]) else None
+
+
+def refusal(hello: Hello, *, network: str, token: str, routing: str) -> Goodbye | None:
+    """Why whoever says this hello is not welcome, if so."""
+    if common_version(hello.versions) is None:
+        theirs, ours = ("-".join(map(str, span)) for span in (hello.versions, VERSIONS))
+        return Goodbye(
+            NO_COMMON_VERSION,
+            f"no common protocol version: you speak {theirs}, this broker {ours}; "
+            "upgrade the older of the two",
+        )
+    if hello.network != network:
+        return Goodbye(
+            WRONG_NETWORK,
+            f"this is network {network!r}, not {hello.network!r}; "
+            "give the right address or the right network name",
+        )
+    if token and hello.credentials.get("token", "") != token:
+        return Goodbye(BAD_CREDENTIALS, "the token is missing or wrong; give this network's token")
+    if hello.role == BROKER and hello.routing != routing:
+        return Goodbye(
+            WRONG_ROUTING,
+            f"this network routes by {routing}, not by {hello.routing}; "
+            f"start the broker with --routing {routing}",
+        )
+    return None
