@@ -95,7 +95,7 @@ $(RUN): $(MADE) $(PINS)
 	@touch $@
 
 $(DEV): $(MADE) $(PINS)
-	@$(BIN)/python tools/install.py matching trace dev
+	@$(BIN)/python tools/install.py matching trace spark dev
 	$(warm)
 	@touch $(RUN) $@
 

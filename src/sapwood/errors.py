@@ -37,6 +37,9 @@ All of them derive from `SapwoodError`, so one ``except`` catches them all::
     │   ├── TraceRowError            a row that lacks what its kind needs, or is out of place
     │   └── TraceWriteError          rows that cannot be written
     ├── BenchmarkError               a benchmark cannot be run, or what it measures fails
+    ├── PipelineError                a job on Spark cannot be done
+    │   ├── SparkError               Spark, its Java or its master is missing or does not answer
+    │   └── StudyError               a study file, or where its results go, is wrong
     └── BloomFilterError             a Bloom filter is used wrongly (also a ValueError)
         ├── BloomParameterError      impossible size, hash count, seed or rate
         ├── BloomMismatchError       two filters of different shape are combined
@@ -292,6 +295,33 @@ class TraceWriteError(TraceError):
 
 class BenchmarkError(SapwoodError):
     """A benchmark cannot be run, or what it measures does not do what it should."""
+
+
+class PipelineError(SapwoodError):
+    """A job on Spark cannot be done."""
+
+
+class SparkError(PipelineError):
+    """Spark, the Java it needs or its master is missing or does not answer."""
+
+
+class StudyError(PipelineError, ValueError):
+    """A study is wrong: which file, which key, and what would be right."""
+
+    def __init__(self, problem: str, key: str = "", file: str = "") -> None:
+        # All arguments go to the base class: that is what makes the error picklable.
+        super().__init__(problem, key, file)
+        self.problem = problem
+        self.key = key
+        self.file = file
+
+    def in_file(self, file: str) -> StudyError:
+        """The same, with the file named."""
+        return StudyError(self.problem, self.key, file)
+
+    def __str__(self) -> str:
+        where = ": ".join(part for part in (self.file, self.key) if part)
+        return f"{where} {self.problem}" if where else self.problem
 
 
 class BloomFilterError(SapwoodError, ValueError):

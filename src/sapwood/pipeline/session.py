@@ -1,0 +1,213 @@
+"""Open the Spark session that a job runs in.
+
+Embedded in this process by default, with no set-up; on a cluster with `master`; or whichever
+session is open already, as in a notebook or under `spark-submit`. A master that does not answer is
+an error within seconds, before a job waits for it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sapwood.errors import SparkError
+from sapwood.pipeline.java import find_java, java_home, java_options
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ANSWER_SECONDS_MAX = 5.0
+"""How long a master may take to accept a connection."""
+
+_LOCAL = re.compile(r"local(\[(\*|[1-9]\d*)(,\d+)?\])?")
+_STANDALONE = re.compile(r"spark://([^/\s]+)")
+_CONNECT = re.compile(r"sc://([^/;\s]+).*")
+_ALLOWED = "local[*] (all cores here), local[2], spark://HOST:PORT, sc://HOST:PORT, yarn, k8s://…"
+_LOOPBACK = ("127.", "localhost", "[::1]")
+_CONNECT_PORT = 15002
+_LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
+
+
+def open_session(
+    master: str | None = None,
+    *,
+    app: str = "sapwood",
+    short: bool = False,
+    memory: str = "",
+    settings: Mapping[str, str] | None = None,
+) -> SparkSession:
+    """The session that is open already, or a new one.
+
+    `short` starts quicker and computes slower: for jobs of some seconds. `memory` is what the
+    driver's Java may use at most, as Spark writes it (`4g`). `settings` are further ones of Spark;
+    they count for a new session only.
+    """
+    if master is not None:
+        check_master(master)
+    session_type = _session_type()
+    opened = session_type.getActiveSession()
+    if opened is not None:
+        return _as_asked(opened, master)
+    if master is not None and _CONNECT.fullmatch(master):
+        return _remote(session_type, master)
+    # Under spark-submit, and with SPARK_REMOTE, somebody else has said where to run.
+    is_told = "PYSPARK_GATEWAY_PORT" in os.environ or "SPARK_REMOTE" in os.environ
+    if master is None and not is_told:
+        master = "local[*]"
+    builder = session_type.builder.appName(app)
+    if master is not None:
+        builder = builder.master(master)
+    environment: dict[str, str] = {}
+    if not is_told:
+        chosen = _own_settings(master or "", memory or ("1g" if short else "4g"))
+        chosen |= _java_settings(environment, short=short)
+        for name, value in {**chosen, **(settings or {})}.items():
+            builder = builder.config(name, value)
+        if is_local(master) or "PYSPARK_PYTHON" not in os.environ:
+            environment["PYSPARK_PYTHON"] = sys.executable
+    with _set(environment):
+        return builder.getOrCreate()
+
+
+def is_local(master: str | None) -> bool:
+    """Whether a master is this process itself."""
+    return master is not None and _LOCAL.fullmatch(master) is not None
+
+
+def master_of(spark: SparkSession) -> str:
+    """Where a session runs; empty if it does not tell, as over Spark Connect."""
+    return spark.conf.get("spark.master", "") or ""
+
+
+def check_master(master: str) -> None:
+    """Refuse a master that cannot be one, or that does not answer."""
+    if is_local(master) or master == "yarn" or master.startswith("k8s://"):
+        return
+    standalone, connect = _STANDALONE.fullmatch(master), _CONNECT.fullmatch(master)
+    if standalone is not None:
+        _check_answers(master, [_address(master, one) for one in standalone[1].split(",")])
+    elif connect is not None:
+        _check_answers(master, [_address(master, connect[1], _CONNECT_PORT)])
+    else:
+        raise SparkError(f"master {master!r} is none that Spark knows; allowed are {_ALLOWED}")
+
+
+def _address(master: str, text: str, port: int | None = None) -> tuple[str, int]:
+    host, colon, digits = text.rpartition(":")
+    if not colon and port is not None:
+        return text, port
+    if not host or not digits.isdigit():
+        raise SparkError(
+            f"master {master!r}: {text!r} is not HOST:PORT, as in spark://10.0.0.1:7077"
+        )
+    return host.strip("[]"), int(digits)
+
+
+def _check_answers(master: str, addresses: list[tuple[str, int]]) -> None:
+    """One of several masters is enough: the others may stand by."""
+    problems = []
+    for address in addresses:
+        try:
+            socket.create_connection(address, ANSWER_SECONDS_MAX).close()
+        except OSError as problem:
+            problems.append(f"{address[0]}:{address[1]}: {problem.strerror or problem}")
+        else:
+            return
+    raise SparkError(
+        f"master {master} does not answer ({'; '.join(problems)}); start it, name another with "
+        "--master, or leave it out to run on this machine"
+    )
+
+
+def _session_type() -> type[SparkSession]:
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - half a second, and optional
+    except ImportError as problem:
+        raise SparkError(
+            f"{problem.name} is missing; the pipeline comes with pip install 'sapwood[spark]'"
+        ) from None
+    return SparkSession
+
+
+def _as_asked(opened: SparkSession, master: str | None) -> SparkSession:
+    running = master_of(opened)
+    if master is not None and running and running != master:
+        raise SparkError(
+            f"a Spark session on {running} is open already; stop it to run on {master}, or leave "
+            "the master out to use it"
+        )
+    return opened
+
+
+def _remote(session_type: type[SparkSession], master: str) -> SparkSession:
+    try:
+        return session_type.builder.remote(master).getOrCreate()
+    except ImportError as problem:
+        raise SparkError(
+            f"{master} needs Spark Connect's packages: pip install 'pyspark[connect]' ({problem})"
+        ) from None
+
+
+def _own_settings(master: str, memory: str) -> dict[str, str]:
+    """What suits our jobs, beside what Spark does by itself."""
+    settings = {
+        "spark.driver.memory": memory,
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if is_local(master):
+        # Shuffles stay on this machine: a few parts per core, joined where they are small.
+        settings["spark.sql.shuffle.partitions"] = str(4 * _cores(master))
+    if is_local(master) or _is_loopback(master):
+        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return settings
+
+
+def _java_settings(environment: dict[str, str], *, short: bool) -> dict[str, str]:
+    """Choose a Java; it goes into the environment, its options into the settings."""
+    from pyspark.find_spark_home import _find_spark_home  # noqa: PLC0415 - no other way
+
+    java = find_java(os.environ)
+    environment["JAVA_HOME"] = str(java_home(java))
+    options = java_options(java, Path(_find_spark_home()), short=short)
+    options.append(f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}")
+    quoted = " ".join(f'"{option}"' if " " in option else option for option in options)
+    return {"spark.driver.extraJavaOptions": quoted}
+
+
+def _cores(master: str) -> int:
+    found = _LOCAL.fullmatch(master)
+    if found is None or found[1] is None:
+        return 1
+    return os.cpu_count() or 1 if found[2] == "*" else int(found[2])
+
+
+def _is_loopback(master: str) -> bool:
+    return master.startswith(tuple(f"spark://{name}" for name in _LOOPBACK))
+
+
+@contextmanager
+def _set(environment: Mapping[str, str]) -> Iterator[None]:
+    """Environment variables that only what is started here should see."""
+    before = {name: os.environ.get(name) for name in environment}
+    os.environ.update(environment)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+__all__ = ["check_master", "is_local", "master_of", "open_session"]
