@@ -7,14 +7,15 @@ an error within seconds, before a job waits for it.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import socket
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sapwood.errors import SparkError
 from sapwood.pipeline.java import find_java, java_home, java_options
@@ -31,6 +32,7 @@ _CONNECT = re.compile(r"sc://([^/;\s]+).*")
 _ALLOWED = "local[*] (all cores here), local[2], spark://HOST:PORT, sc://HOST:PORT, yarn, k8s://…"
 _LOOPBACK = ("127.", "localhost", "[::1]")
 _CONNECT_PORT = 15002
+_MISSING = "{} is missing; the pipeline comes with pip install 'sapwood[spark]'"
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
 
@@ -40,13 +42,14 @@ def open_session(
     app: str = "sapwood",
     short: bool = False,
     memory: str = "",
+    java: Sequence[str] = (),
     settings: Mapping[str, str] | None = None,
 ) -> SparkSession:
     """The session that is open already, or a new one.
 
     `short` starts quicker and computes slower: for jobs of some seconds. `memory` is what the
-    driver's Java may use at most, as Spark writes it (`4g`). `settings` are further ones of Spark;
-    they count for a new session only.
+    driver's Java may use at most, as Spark writes it (`4g`). `java` are further options of the
+    driver's Java, `settings` further settings of Spark; all of them count for a new session only.
     """
     if master is not None:
         check_master(master)
@@ -66,7 +69,7 @@ def open_session(
     environment: dict[str, str] = {}
     if not is_told:
         chosen = _own_settings(master or "", memory or ("1g" if short else "4g"))
-        chosen |= _java_settings(environment, short=short)
+        chosen |= _java_settings(environment, java, short=short)
         for name, value in {**chosen, **(settings or {})}.items():
             builder = builder.config(name, value)
         if is_local(master) or "PYSPARK_PYTHON" not in os.environ:
@@ -125,13 +128,34 @@ def _check_answers(master: str, addresses: list[tuple[str, int]]) -> None:
     )
 
 
+def spark_home() -> Path:
+    """Where Spark is: what SPARK_HOME names, else the folder of the package."""
+    told = os.environ.get("SPARK_HOME")
+    if told:
+        return Path(told)
+    package = importlib.util.find_spec("pyspark")
+    if package is None or package.origin is None:
+        raise SparkError(_MISSING.format("pyspark"))
+    return Path(package.origin).parent
+
+
+@contextmanager
+def spark_session(master: str | None = None, **options: Any) -> Iterator[SparkSession]:
+    """A session as `open_session` gives it, stopped at the end if it was opened for this."""
+    opened = _session_type().getActiveSession()
+    spark = open_session(master, **options)
+    try:
+        yield spark
+    finally:
+        if opened is None:
+            spark.stop()
+
+
 def _session_type() -> type[SparkSession]:
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - half a second, and optional
     except ImportError as problem:
-        raise SparkError(
-            f"{problem.name} is missing; the pipeline comes with pip install 'sapwood[spark]'"
-        ) from None
+        raise SparkError(_MISSING.format(problem.name)) from None
     return SparkSession
 
 
@@ -172,14 +196,14 @@ def _own_settings(master: str, memory: str) -> dict[str, str]:
     return settings
 
 
-def _java_settings(environment: dict[str, str], *, short: bool) -> dict[str, str]:
+def _java_settings(
+    environment: dict[str, str], further: Sequence[str], *, short: bool
+) -> dict[str, str]:
     """Choose a Java; it goes into the environment, its options into the settings."""
-    from pyspark.find_spark_home import _find_spark_home  # noqa: PLC0415 - no other way
-
     java = find_java(os.environ)
     environment["JAVA_HOME"] = str(java_home(java))
-    options = java_options(java, Path(_find_spark_home()), short=short)
-    options.append(f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}")
+    options = java_options(java, spark_home(), short=short)
+    options += [f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}", *further]
     quoted = " ".join(f'"{option}"' if " " in option else option for option in options)
     return {"spark.driver.extraJavaOptions": quoted}
 
@@ -210,4 +234,11 @@ def _set(environment: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-__all__ = ["check_master", "is_local", "master_of", "open_session"]
+__all__ = [
+    "check_master",
+    "is_local",
+    "master_of",
+    "open_session",
+    "spark_home",
+    "spark_session",
+]
