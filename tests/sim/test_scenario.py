@@ -12,6 +12,7 @@ from sapwood.errors import ScenarioError
 from sapwood.sim.delays import UniformDelay
 from sapwood.sim.run import Simulation
 from sapwood.sim.scenario import Scenario, from_mapping, load, parse
+from sapwood.sim.topology import complete_tree
 from sapwood.sim.workloads.classes import ClassWorkload
 from sapwood.sim.workloads.content import ContentWorkload
 from sapwood.sim.workloads.jobs import JobWorkload
@@ -53,6 +54,15 @@ def test_little_has_to_be_said() -> None:
     assert set(scenario.routing.build(topology).values()) == {"covering"}
     delays = scenario.delays(topology, Random(1))
     assert delays.link("B1", "B2").sample(Random(1)) == 0.025
+
+
+def test_a_tree_may_be_ternary_with_clients_at_its_leaves() -> None:
+    text = 'clients_at = "leaves"\n[topology]\nshape = "tree"\nbrokers = 121\narity = 3\n'
+    scenario = parse(text + WORKLOAD)
+    topology = scenario.topology.build(Random(1))
+    assert topology == complete_tree(3, levels=5)
+    actions = list(scenario.clients(topology).actions(Random(1), 600.0))
+    assert {action.broker for action in actions} == set(topology.leaves("B1"))
 
 
 def test_links_are_a_tree() -> None:
@@ -262,6 +272,11 @@ def test_a_tree_that_is_none(topology: str, expected: str) -> None:
 )  # fmt: skip
 def test_routing_that_is_impossible(routing: str, expected: str) -> None:
     assert problem(f"{CHAIN}[routing]\n{routing}\n{WORKLOAD}") == f"f.toml: routing{expected}"
+
+
+def test_arity_goes_with_trees() -> None:
+    text = '[topology]\nshape = "chain"\nbrokers = 3\narity = 3\n' + WORKLOAD
+    assert problem(text) == "f.toml: topology.arity goes with shape = 'tree' only"
 
 
 def test_a_mix_that_would_lose_notifications() -> None:

@@ -36,7 +36,7 @@ from sapwood.sim.delays import (
 )
 from sapwood.sim.parameters import check_at_least, check_positive
 from sapwood.sim.scenario_errors import choices, explained
-from sapwood.sim.topology import SHAPES, make_topology
+from sapwood.sim.topology import SHAPES, complete_tree, make_topology
 from sapwood.sim.underlay import UnderlayParameters, draw_underlay, place_brokers
 from sapwood.sim.workloads.action import Workload
 from sapwood.sim.workloads.classes import ClassParameters, ClassWorkload
@@ -65,6 +65,8 @@ class TopologySection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
     shape: str | None = None
     brokers: int | None = None
+    arity: int = 2
+    """How many children a broker of the shape `tree` has."""
     links: list[tuple[str, str]] | None = None
     candidates: list[tuple[str, str, float]] | None = None
     """Links with their costs; the cheapest tree is chosen, the others carry nothing."""
@@ -84,6 +86,8 @@ class TopologySection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
             raise ScenarioError(
                 f"is {self.shape!r}; {choices(self.shape, SHAPES)}", "topology.shape"
             )
+        if self.arity != 2 and self.shape != "tree":
+            raise ScenarioError("goes with shape = 'tree' only", "topology.arity")
 
     def build(self, random: Random) -> Topology:
         """The tree."""
@@ -96,6 +100,8 @@ class TopologySection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         assert self.shape is not None
         assert self.brokers is not None
         with _within("topology"):
+            if self.shape == "tree":
+                return complete_tree(self.arity, count=self.brokers)
             return make_topology(self.shape, self.brokers, random)
 
 
@@ -220,6 +226,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     routing: RoutingSection = RoutingSection()
     delay: ConstantDelay | UniformDelay | UnderlayDelays = ConstantDelay()
     workload: AnyWorkload
+    clients_at: Literal["brokers", "leaves"] = "brokers"
+    """Where clients are: at all brokers, or only at those with a single link (thesis 3.3.3)."""
     settle_requests: bool = True
     """Whether clients ask to be told when what they did has taken effect."""
 
@@ -281,7 +289,13 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def clients(self, topology: Topology) -> Workload:
         """What clients do, at the brokers of a tree."""
         with _within("workload"):
-            return self._workload(topology.brokers)
+            return self._workload(self._places(topology))
+
+    def _places(self, topology: Topology) -> tuple[str, ...]:
+        """The brokers that have clients."""
+        if self.clients_at == "brokers" or len(topology.brokers) == 1:
+            return topology.brokers
+        return tuple(one for one in topology.brokers if len(topology.neighbours(one)) == 1)
 
     def _workload(self, brokers: tuple[str, ...]) -> Workload:
         workload = self.workload
