@@ -145,7 +145,7 @@ def test_workloads_are_told_by_their_type(workload: str, kind: type) -> None:
          "settle_requests"),
         (f"{TREE}shapes = 1\n{WORKLOAD}",
          "f.toml: topology.shapes is no key here; did you mean "
-         "'shape'? Allowed are shape, brokers, links, candidates"),
+         "'shape'? Allowed are shape, brokers, arity, links, candidates"),
         (f'{TREE}[delay]\ntype = "constant"\ndelay_min = 1\n{WORKLOAD}',
          "f.toml: delay.delay_min is "
          "no key here; did you mean 'delay'? Allowed are type, delay"),
