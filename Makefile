@@ -90,12 +90,12 @@ define warm
 endef
 
 $(RUN): $(MADE) $(PINS)
-	@$(BIN)/python tools/install.py matching
+	@$(BIN)/python tools/install.py matching network trace
 	$(warm)
 	@touch $@
 
 $(DEV): $(MADE) $(PINS)
-	@$(BIN)/python tools/install.py matching trace spark dev
+	@$(BIN)/python tools/install.py matching network trace spark dev
 	$(warm)
 	@touch $(RUN) $@
 

@@ -31,6 +31,12 @@ All of them derive from `SapwoodError`, so one ``except`` catches them all::
     ├── ScenarioError                a scenario file is wrong (also a ValueError)
     ├── RoutingError                 an unknown algorithm or an impossible mix (also a ValueError)
     ├── FrameError                   bytes that are no message (also a ValueError)
+    ├── AddressError                 a text that is no address (also a ValueError)
+    ├── NetworkError                 brokers or clients cannot work together
+    │   ├── UnreachableError         nobody answers there (also a ConnectionError)
+    │   ├── RefusedError             the other side says no, and why
+    │   ├── ClosedError              something is used after it was closed
+    │   └── ListenError              an address that cannot be listened on
     ├── ParameterError               an impossible parameter of a simulation (also a ValueError)
     ├── TraceError                   traces are read, written or judged wrongly
     │   ├── TraceFileError           a file that is damaged, foreign or of another version
@@ -259,6 +265,37 @@ class RoutingError(SapwoodError, ValueError):
 
 class FrameError(SapwoodError, ValueError):
     """Bytes that are no message: cut off, too long, or not decodable."""
+
+
+class AddressError(SapwoodError, ValueError):
+    """A text is no address of a broker."""
+
+
+class NetworkError(SapwoodError):
+    """Brokers or clients cannot work together."""
+
+
+class UnreachableError(NetworkError, ConnectionError):
+    """Nobody answers at an address."""
+
+
+class RefusedError(NetworkError):
+    """The other side says no. `code` is a word for programs."""
+
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(message, code)
+        self.code = code
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class ClosedError(NetworkError):
+    """Something is used after it was closed."""
+
+
+class ListenError(NetworkError):
+    """An address cannot be listened on."""
 
 
 class ParameterError(SapwoodError, ValueError):

@@ -20,6 +20,7 @@ from sapwood.errors import SapwoodError
 
 COMMANDS: dict[str, str] = {
     "bench": "sapwood.cli.bench:bench",
+    "broker": "sapwood.cli.broker:broker",
     "filter": "sapwood.cli.filter:app",
     "sim": "sapwood.cli.sim:sim",
     "version": "sapwood.cli.version:version",

@@ -58,8 +58,11 @@ class Run(NamedTuple):
 class Channel:
     """One side of a stream, in both directions."""
 
-    def __init__(self, limits: ChannelLimits) -> None:
+    def __init__(self, limits: ChannelLimits, *, splits_runs: bool = False) -> None:
         self.limits = limits
+        self.splits_runs = splits_runs
+        """Whether each acknowledged frame is released at once, not only whole runs: a trace needs
+        to know what came before what."""
         self.connected = False
         self.sent = 0
         """Frames handed to connections: the number of the last one."""
@@ -145,14 +148,24 @@ class Channel:
             return []
         self.acknowledged = ack.received
         done: list[Run] = []
-        while self._unacknowledged:
-            run = self._unacknowledged[0]
-            if self._released + run.frames > ack.received:
-                break
-            self._unacknowledged.popleft()
+        runs = self._unacknowledged
+        while runs:
+            run = runs[0]
+            missing = self._released + run.frames - ack.received
+            if missing > 0:
+                partly = run.frames - missing
+                if not (self.splits_runs and partly and run.data is not None):
+                    break
+                rest = skip(run.data, partly)
+                runs[0] = Run(rest, missing, len(rest))
+                run = Run(run.data[: len(run.data) - len(rest)], partly, run.size - len(rest))
+            else:
+                runs.popleft()
             self._released += run.frames
             self._forget(run)
             done.append(run)
+            if missing >= 0:
+                break
         return done
 
     def _forget(self, run: Run) -> None:
@@ -186,13 +199,12 @@ class Channel:
 
     # Connections
 
-    def connect(self, received: int, credit: int) -> bool:
-        """A connection is there, and the other side has so many frames; what is missing is sent.
+    def can_connect(self, received: int) -> bool:
+        """Whether the other side can have so many frames: else the streams are not the same."""
+        return self.acknowledged <= received <= self.sent
 
-        False if that cannot be: then the streams are not the same.
-        """
-        if not self.acknowledged <= received <= self.sent:
-            return False
+    def connect(self, received: int, credit: int) -> None:
+        """A connection is there, and the other side has so many frames; the others are sent."""
         self.acknowledge(Ack(received, 0))
         again = self._unacknowledged
         partly = received - self._released
@@ -206,7 +218,6 @@ class Channel:
         self._credit, self._spent = credit, 0
         self._taken, self._granted = 0, self.limits.window_bytes
         self._acknowledged_in = self.received
-        return True
 
     def _cut(self, run: Run, frames: int) -> Run:
         """A run without its first frames."""

@@ -36,8 +36,9 @@ class _LinkMessage(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc
 
 
 class Resume(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """The sender has a stream with a session of the other side, and got so many frames of it."""
+    """The sender has a stream with a session of a broker, and got so many frames of it."""
 
+    broker: Name
     session: Session
     received: Count
 
@@ -64,6 +65,8 @@ class Hello(_LinkMessage, frozen=True, kw_only=True):
     """After how many seconds without a frame the sender takes this connection for dead."""
     slow_policy: str = ""
     """Of a client: what to do when it does not keep up; empty for the broker's default."""
+    order: Count = 0
+    """Of a client: how much this session has published and got so far, in its own order."""
     durable: str = ""
     """Reserved: the name of a durable subscription."""
 

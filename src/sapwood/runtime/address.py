@@ -1,0 +1,48 @@
+"""Addresses as users write them: ``sapwood://host:port``, or ``host:port``."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from sapwood.errors import AddressError
+from sapwood.runtime.settings import DEFAULT_PORT
+
+PLAIN, TLS = "sapwood", "sapwoods"
+
+
+class Address(NamedTuple):
+    """Where a broker can be reached."""
+
+    host: str
+    port: int
+    tls: bool = False
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{TLS if self.tls else PLAIN}://{host}:{self.port}"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can reach it."""
+        return self.host in {"localhost", "::1"} or self.host.startswith("127.")
+
+
+def parse_address(text: str) -> Address:
+    """Read an address; the scheme and the port may be left out.
+
+    >>> str(parse_address("127.0.0.1"))
+    'sapwood://127.0.0.1:7470'
+    """
+    full = text if "://" in text else f"{PLAIN}://{text}"
+    try:
+        parts = urlsplit(full)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    extra = host is None or parts.path not in {"", "/"} or parts.query or parts.fragment
+    if host is None or parts.scheme not in {PLAIN, TLS} or extra:
+        raise AddressError(
+            f"{text!r} is no address; write {PLAIN}://HOST:PORT, or {TLS}://HOST:PORT for TLS"
+        )
+    return Address(host, DEFAULT_PORT if port is None else port, parts.scheme == TLS)

@@ -1,0 +1,78 @@
+"""Opening a connection: dial, introduce oneself, and take the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable
+
+from sapwood.errors import RefusedError, UnreachableError
+from sapwood.protocol.handshake import PROTOCOL, Goodbye, Hello, LinkMessage, Welcome
+from sapwood.runtime.address import Address
+from sapwood.runtime.connection import Connection
+
+CONNECT_SECONDS = 5.0
+"""How long dialling and the handshake may take."""
+
+
+class _Caller:
+    """Owner of a connection until it has been answered."""
+
+    def __init__(self, take: Callable[[Connection, Welcome], None]) -> None:
+        self.answer: asyncio.Future[Welcome] = asyncio.get_running_loop().create_future()
+        self._take = take
+
+    def received(self, connection: Connection, data: bytes, frames: int) -> None:
+        """Frames of a stream cannot come here: the connection itself refuses them."""
+
+    def said(self, connection: Connection, message: LinkMessage) -> None:
+        """The answer, whichever. It is taken at once: frames may come right behind it."""
+        if self.answer.done():
+            return
+        if isinstance(message, Welcome):
+            self._take(connection, message)
+            self.answer.set_result(message)
+        elif isinstance(message, Goodbye):
+            reason = message.reason or message.code
+            self.answer.set_exception(RefusedError(reason, message.code))
+        else:
+            connection.close(Goodbye(PROTOCOL, "a Hello is answered by Welcome or Goodbye"))
+
+    def lost(self, connection: Connection, reason: str) -> None:
+        """No answer will come."""
+        if not self.answer.done():
+            self.answer.set_exception(UnreachableError(f"connection lost: {reason}"))
+
+
+async def dial(
+    address: Address,
+    hello: Hello,
+    take: Callable[[Connection, Welcome], None],
+    now: float,
+    tls: ssl.SSLContext | None = None,
+) -> Welcome:
+    """Connect and introduce oneself; `take` gets the connection as soon as it is welcome."""
+    loop = asyncio.get_running_loop()
+    caller = _Caller(take)
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            transport, connection = await loop.create_connection(
+                lambda: Connection(caller, now), address.host, address.port, ssl=tls
+            )
+            connection.say(hello)
+            try:
+                return await caller.answer
+            except BaseException:
+                transport.abort()
+                raise
+    except TimeoutError:
+        raise UnreachableError(f"{address} does not answer within {CONNECT_SECONDS} s") from None
+    except ssl.SSLError as problem:
+        raise UnreachableError(f"{address}: TLS fails: {problem.reason}") from None
+    except OSError as problem:
+        if isinstance(problem, UnreachableError):
+            raise UnreachableError(f"{address}: {problem}") from None
+        what = problem.strerror or str(problem)
+        raise UnreachableError(
+            f"cannot reach {address}: {what}; is a broker listening there?"
+        ) from None

@@ -1,0 +1,422 @@
+"""A live broker: the pure one (``sapwood.protocol``) with sockets, timers and a clock.
+
+Each read becomes one event; what the broker asks for is done before the next one. Bytes for a
+destination are collected and leave in one write. Streams outlive connections (see
+``sapwood.protocol.channel``): a neighbour without connection is *away*, not gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Final
+
+from sapwood.protocol.broker import Broker, BrokerConfig
+from sapwood.protocol.channel import Channel
+from sapwood.protocol.effects import Effect, Forward, Record, Send, SetTimer
+from sapwood.protocol.events import (
+    Away,
+    Back,
+    ClientDown,
+    ClientUp,
+    Event,
+    Fired,
+    GaveUp,
+    LinkDown,
+    LinkUp,
+    Received,
+)
+from sapwood.protocol.handshake import (
+    LEAVING,
+    PROTOCOL,
+    REPLACED,
+    SHUTDOWN,
+    SILENT,
+    SLOW_CONSUMER,
+    Ack,
+    GivenUp,
+    Goodbye,
+    LinkMessage,
+    Ping,
+    Pong,
+)
+from sapwood.protocol.messages import CODEC
+from sapwood.runtime.clock import Clock
+from sapwood.runtime.connection import Connection
+from sapwood.runtime.flow import DISCONNECT, Flow
+from sapwood.runtime.peer import Peer
+from sapwood.runtime.settings import Settings
+from sapwood.runtime.tracing import Tracer
+from sapwood.trace.schema import RunSettings
+from sapwood.wire.frames import BODY_BYTES_MAX
+
+TICK_SECONDS: Final = 0.5
+"""How often silence, slowness and age are looked at."""
+
+_EXCESS_MAX: Final = BODY_BYTES_MAX + 2**20
+"""Bytes beyond its credit after which a sender is sent away: one message may always be whole."""
+
+
+class Node:
+    """A broker on an event loop."""
+
+    def __init__(self, settings: Settings, session: int) -> None:
+        self.settings = settings
+        self.session = session
+        self.clock = Clock()
+        self.broker = Broker(
+            BrokerConfig(
+                id=settings.id,
+                session=session,
+                advertisements_required=settings.advertisements == "required",
+                settle_interval=settings.settle_interval_seconds,
+                settle_patience=settings.settle_patience_seconds,
+                remembered_max=settings.remembered_max,
+                recording=bool(settings.trace.directory),
+            )
+        )
+        self.peers: dict[str, Peer] = {}
+        self.flow = Flow(settings.link.slow_seconds)
+        self.counts: Counter[str] = Counter()
+        """Of things that happened, for the metrics."""
+        self.tracer: Tracer | None = None
+        if settings.trace.directory:
+            required = self.broker.config.advertisements_required
+            self.tracer = Tracer(
+                settings.trace,
+                settings.id,
+                session,
+                RunSettings(advertisements_required=required),
+            )
+        self._of: dict[Connection, Peer] = {}
+        self._touched: dict[Peer, None] = {}
+        self._owing: dict[Peer, None] = {}
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._answers: dict[Peer, asyncio.Future[None]] = {}
+        self._ack_timer: asyncio.TimerHandle | None = None
+        self._tick_timer: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    # Life
+
+    def start(self) -> None:
+        """Begin, on the running event loop."""
+        self._loop = asyncio.get_running_loop()
+        if self.tracer is not None:
+            self.tracer.start(self.clock.now())
+        self._tick_timer = self._loop.call_later(TICK_SECONDS, self._tick)
+
+    async def stop(self) -> None:
+        """Tell everybody, let them have what is theirs, and end.
+
+        A broker at the edge of the tree leaves it; one in the middle may be back soon, so its
+        neighbours keep what goes to it.
+        """
+        clients = [peer for peer in self.peers.values() if peer.is_client]
+        links = [peer for peer in self.peers.values() if not peer.is_client]
+        for peer in clients:
+            self.remove(peer, Goodbye(SHUTDOWN, f"broker {self.settings.id} is shutting down"))
+        await self._drained(links)
+        is_leaf = sum(peer.in_tree for peer in links) <= 1
+        for peer in links:
+            if peer.connection is not None:
+                peer.acknowledge()
+                code = LEAVING if is_leaf else SHUTDOWN
+                peer.connection.close(Goodbye(code, f"broker {self.settings.id} shuts down"))
+        for handle in (self._tick_timer, self._ack_timer, *self._timers.values()):
+            if handle is not None:
+                handle.cancel()
+        await asyncio.sleep(0)
+        if self.tracer is not None:
+            await asyncio.to_thread(self.tracer.close, self.clock.now())
+
+    async def _drained(self, peers: list[Peer]) -> None:
+        deadline = self.clock.now() + self.settings.leave_seconds
+        for peer in peers:
+            while peer.channel.connected and not peer.channel.is_idle:
+                if self.clock.now() >= deadline:
+                    return
+                await asyncio.sleep(self.settings.ack_seconds / 2)
+
+    # Who comes and goes
+
+    def new_channel(self, *, is_client: bool) -> Channel:
+        """The stream to a new neighbour or client."""
+        limits = self.settings.client if is_client else self.settings.link
+        return Channel(limits.channel(), splits_runs=is_client and self.tracer is not None)
+
+    def enter(self, peer: Peer, connection: Connection, credit: int) -> None:
+        """A neighbour or client is there, with a new stream.
+
+        One of the same name that was there before ends; what it may have had to say is missed.
+        """
+        before = self.peers.get(peer.name)
+        if before is not None:
+            self.remove(before, Goodbye(REPLACED, "a newer session of the same id is here"))
+        self.peers[peer.name] = peer
+        self._attach(peer, connection, 0, credit)
+        if peer.is_client:
+            self.handle(ClientUp(peer.name))
+            return
+        routing = self.settings.routing
+        self.handle(LinkUp(peer.name, peer.in_tree, sends=routing, receives=routing))
+        if before is not None and peer.in_tree:
+            self.handle(GaveUp(peer.name, 0))
+
+    def come_back(self, peer: Peer, connection: Connection, received: int, credit: int) -> None:
+        """A neighbour or client goes on with its stream over a new connection."""
+        old = peer.connection
+        if old is not None:
+            self._of.pop(old, None)
+            old.close(Goodbye(REPLACED, "the other side has connected again"))
+            self._detach(peer)
+        self._attach(peer, connection, received, credit)
+        self.counts["resumed"] += 1
+        if not peer.is_client:
+            self.handle(Back(peer.name))
+        self._touch(peer)
+        self._flush()
+
+    def _attach(self, peer: Peer, connection: Connection, received: int, credit: int) -> None:
+        connection.owner = self
+        connection.is_open = True
+        peer.connection = connection
+        peer.disconnected.clear()
+        peer.away_since = None
+        peer.channel.connect(received, credit)
+        self._of[connection] = peer
+
+    def _detach(self, peer: Peer) -> None:
+        peer.connection = None
+        peer.disconnected.set()
+        peer.channel.disconnect()
+        peer.away_since = self.clock.now()
+        self.flow.release(peer)
+
+    def remove(self, peer: Peer, goodbye: Goodbye) -> None:
+        """A neighbour or client is gone for good, with all it wanted."""
+        if self.peers.get(peer.name) is not peer:
+            return
+        del self.peers[peer.name]
+        self._touched.pop(peer, None)
+        self._owing.pop(peer, None)
+        self.flow.forget(peer)
+        if peer.connection is not None:
+            self._of.pop(peer.connection, None)
+            peer.flush()
+            peer.connection.close(goodbye)
+            self._detach(peer)
+        self.counts["abandoned"] += peer.channel.abandon()
+        self.handle(ClientDown(peer.name) if peer.is_client else LinkDown(peer.name))
+
+    async def is_alive(self, peer: Peer, patience: float) -> bool:
+        """Whether the other side of a connection answers."""
+        if peer.connection is None:
+            return False
+        answer = self._answers.setdefault(peer, asyncio.get_running_loop().create_future())
+        peer.connection.say(Ping())
+        done, _ = await asyncio.wait([answer], timeout=patience)
+        self._answers.pop(peer, None)
+        return bool(done)
+
+    # What a connection brings
+
+    def received(self, connection: Connection, data: bytes, frames: int) -> None:
+        """Frames of a stream came: one event, however many they are."""
+        peer = self._of.get(connection)
+        if peer is None:
+            return
+        now = self.clock.now()
+        if self.tracer is not None and peer.is_client:
+            self.tracer.record(now, "published", {"client": peer.name}, data)
+        peer.frames_in += frames
+        is_due = peer.channel.count(frames, len(data))
+        self._carry_out(self.broker.handle(Received(peer.name, data), now), now, peer)
+        if is_due:
+            peer.acknowledge()
+            if peer.channel.exceeded > _EXCESS_MAX:
+                connection.close(Goodbye(PROTOCOL, "sent more than it was given credit for"))
+        else:
+            self._owing[peer] = None
+            if self._ack_timer is None:
+                assert self._loop is not None
+                self._ack_timer = self._loop.call_later(self.settings.ack_seconds, self._ack_all)
+        self._flush()
+
+    def said(self, connection: Connection, message: LinkMessage) -> None:
+        """The other end said something about the connection."""
+        peer = self._of.get(connection)
+        if peer is None:
+            return
+        if type(message) is Ack:
+            self._acknowledged(peer, message)
+        elif type(message) is GivenUp:
+            peer.channel.miss(message.count)
+            if not peer.is_client:
+                self.handle(GaveUp(peer.name, message.count))
+        elif type(message) is Ping:
+            connection.say(Pong(message.number))
+        elif type(message) is Pong:
+            answer = self._answers.get(peer)
+            if answer is not None and not answer.done():
+                answer.set_result(None)
+        elif type(message) is Goodbye:
+            self._told_goodbye(peer, connection, message)
+        else:
+            reason = f"{type(message).__name__} after the handshake"
+            connection.close(Goodbye(PROTOCOL, reason))
+
+    def _acknowledged(self, peer: Peer, ack: Ack) -> None:
+        done = peer.channel.acknowledge(ack)
+        if peer.is_client and self.tracer is not None:
+            now = self.clock.now()
+            fields = {"client": peer.name, "target": peer.name}
+            for run in done:
+                if run.data is not None and run.size:
+                    self.tracer.record(now, "delivered", fields, run.data)
+        if peer.holds:
+            self.flow.drained(peer)
+        peer.flush()
+
+    def _told_goodbye(self, peer: Peer, connection: Connection, goodbye: Goodbye) -> None:
+        if goodbye.code == LEAVING:
+            self.remove(peer, Goodbye(LEAVING))
+        else:
+            connection.abort(goodbye.reason or goodbye.code)
+
+    def lost(self, connection: Connection, reason: str) -> None:
+        """A connection is gone: its stream waits for the next one."""
+        peer = self._of.pop(connection, None)
+        if peer is None:
+            return
+        self.counts["connections_lost"] += 1
+        self._detach(peer)
+        if not peer.is_client:
+            self.handle(Away(peer.name))
+
+    # What the broker asks for
+
+    def handle(self, event: Event) -> None:
+        """Bring an event to the broker and do what it asks, in order."""
+        now = self.clock.now()
+        self._carry_out(self.broker.handle(event, now), now, None)
+        self._flush()
+
+    def _carry_out(self, effects: list[Effect], now: float, source: Peer | None) -> None:
+        for effect in effects:
+            kind = type(effect)
+            if kind is Forward:
+                self._forward(effect, now, source)  # type: ignore[arg-type]
+            elif kind is Send:
+                self._send(effect)  # type: ignore[arg-type]
+            elif kind is SetTimer:
+                self._set_timer(effect, now)  # type: ignore[arg-type]
+            elif self.tracer is not None:
+                assert isinstance(effect, Record)
+                self.tracer.record(now, effect.kind, effect.fields)
+
+    def _forward(self, effect: Forward, now: float, source: Peer | None) -> None:
+        data, count, peers = effect.data, effect.count, self.peers
+        for name in effect.destinations:
+            peer = peers.get(name)
+            if peer is None:
+                continue
+            channel = peer.channel
+            channel.push(data, count)
+            self._touched[peer] = None
+            peer.frames_out += count
+            if self.tracer is not None and not peer.is_client:
+                fields = {"source": self.settings.id, "target": name}
+                self.tracer.record(now, "forwarded", fields, data)
+            if channel.buffered > channel.limits.buffer_bytes >> 1:
+                self._pressed(peer, source, now)
+
+    def _pressed(self, peer: Peer, source: Peer | None, now: float) -> None:
+        """A destination's buffer is more than half full, or has just overflown."""
+        if source is not None:
+            self.flow.pushed(peer, source, now)
+        lost = peer.channel.given_up - peer.given_up_seen
+        if not lost:
+            return
+        peer.given_up_seen = peer.channel.given_up
+        self.counts["given_up"] += lost
+        if peer.is_client and peer.slow_policy == DISCONNECT:
+            self.counts["slow_clients_disconnected"] += 1
+            goodbye = Goodbye(SLOW_CONSUMER, "the client does not keep up with what it subscribed")
+            assert self._loop is not None
+            self._loop.call_soon(self.remove, peer, goodbye)
+
+    def _send(self, effect: Send) -> None:
+        peer = self.peers.get(effect.destination)
+        if peer is not None:
+            peer.channel.push_control(CODEC.encode(effect.message))
+            self._touched[peer] = None
+
+    def _set_timer(self, effect: SetTimer, now: float) -> None:
+        assert self._loop is not None
+        old = self._timers.pop(effect.timer, None)
+        if old is not None:
+            old.cancel()
+        delay = max(0.0, effect.at - now)
+        self._timers[effect.timer] = self._loop.call_later(delay, self._fire, effect.timer)
+
+    def _fire(self, timer: str) -> None:
+        self._timers.pop(timer, None)
+        self.handle(Fired(timer))
+
+    # Regular work
+
+    def _touch(self, peer: Peer) -> None:
+        self._touched[peer] = None
+
+    def _flush(self) -> None:
+        touched = self._touched
+        if touched:
+            self._touched = {}
+            for peer in touched:
+                peer.flush()
+
+    def _ack_all(self) -> None:
+        self._ack_timer = None
+        owing, self._owing = self._owing, {}
+        for peer in owing:
+            peer.acknowledge()
+
+    def _tick(self) -> None:
+        assert self._loop is not None
+        self._tick_timer = self._loop.call_later(TICK_SECONDS, self._tick)
+        now = self.clock.now()
+        for connection, peer in list(self._of.items()):
+            self._look_after(connection, peer, now)
+        for peer in list(self.peers.values()):
+            if peer.channel.is_overrun:
+                self.counts["overruns"] += 1
+                self.remove(peer, Goodbye(SLOW_CONSUMER, "too many control messages wait"))
+            elif peer.is_client and self._is_past_grace(peer, now):
+                self.remove(peer, Goodbye(SILENT))
+        for peer in self.flow.overdue(now):
+            peer.channel.shed(peer.channel.limits.buffer_bytes // 4)
+            self._pressed(peer, None, now)
+            self.flow.drained(peer)
+        if self.tracer is not None:
+            self.tracer.tick(now)
+
+    def _is_past_grace(self, peer: Peer, now: float) -> bool:
+        since = peer.away_since
+        return since is not None and now - since > self.settings.client.grace_seconds
+
+    def _look_after(self, connection: Connection, peer: Peer, now: float) -> None:
+        """Keep a connection alive, or notice that it is dead."""
+        if connection.has_heard:
+            connection.has_heard = False
+            connection.heard_at = now
+        limits = self.settings.client if peer.is_client else self.settings.link
+        if now - connection.heard_at > limits.silence_seconds:
+            connection.abort(f"silent for {limits.silence_seconds} s")
+            return
+        stands = connection.silence or limits.silence_seconds
+        if connection.has_written:
+            connection.has_written = False
+            connection.wrote_at = now
+        elif now - connection.wrote_at > stands / 3:
+            connection.say(Ping())
