@@ -64,6 +64,8 @@ def _run(settings: Settings) -> int:
     from sapwood.runtime.server import run_until_stopped
 
     run_until_stopped(
-        settings, lambda address: notice(f"broker {settings.id} listens on {address}")
+        settings,
+        lambda address: notice(f"broker {settings.id} listens on {address}"),
+        lambda: notice(f"broker {settings.id} is part of the network"),
     )
     return ExitStatus.DONE

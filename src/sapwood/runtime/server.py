@@ -108,12 +108,21 @@ def next_session(settings: Settings) -> int:
     return session
 
 
-def run_until_stopped(settings: Settings, ready: Callable[[Address | None], None]) -> None:
-    """Run one broker on an event loop of its own, until SIGTERM or SIGINT."""
-    uvloop.run(_serve(settings, ready))
+def run_until_stopped(
+    settings: Settings,
+    ready: Callable[[Address | None], None],
+    joined: Callable[[], None] = lambda: None,
+) -> None:
+    """Run one broker on an event loop of its own, until SIGTERM or SIGINT.
+
+    `ready` is called when it listens, `joined` when all links to `settings.join` are there.
+    """
+    uvloop.run(_serve(settings, ready, joined))
 
 
-async def _serve(settings: Settings, ready: Callable[[Address | None], None]) -> None:
+async def _serve(
+    settings: Settings, ready: Callable[[Address | None], None], joined: Callable[[], None]
+) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -127,6 +136,7 @@ async def _serve(settings: Settings, ready: Callable[[Address | None], None]) ->
         await asyncio.wait({refused, waiting}, return_when=asyncio.FIRST_COMPLETED)
         if refused.done():
             refused.result()
+            joined()
         await waiting
         refused.cancel()
     finally:
