@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "broker": "sapwood.cli.broker:broker",
     "filter": "sapwood.cli.filter:app",
     "sim": "sapwood.cli.sim:sim",
+    "study": "sapwood.cli.study:study",
     "version": "sapwood.cli.version:version",
 }
 """Name of each command, and where it is: `module:attribute`."""

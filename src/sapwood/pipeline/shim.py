@@ -1,0 +1,49 @@
+"""What stands for the package `sapwood` in a parcel: it unpacks the real one and becomes it.
+
+This file is sent as `sapwood/__init__.py` (see `sapwood.pipeline.shipping`) and runs where nothing
+of Sapwood is there yet; so it imports nothing of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tempfile
+import zipfile
+import zipimport
+from pathlib import Path
+from typing import Any
+
+_PAYLOAD = "sapwood-payload.zip"
+
+
+def unpack(parcel: str) -> Path:
+    """Unpack the sources in a parcel, unless they are there; the folder of the package."""
+    payload = zipimport.zipimporter(parcel).get_data(_PAYLOAD)
+    name = f"code-{hashlib.blake2b(payload, digest_size=8).hexdigest()}"
+    with zipfile.ZipFile(io.BytesIO(payload)) as sources:
+        folder = _own_folder(sources) / name
+        if not folder.exists():
+            making = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=folder.parent))
+            sources.extractall(making)
+            try:
+                making.rename(folder)
+            except OSError:  # another worker was quicker
+                if not folder.exists():
+                    raise
+    return folder / "sapwood"
+
+
+def _own_folder(sources: zipfile.ZipFile) -> Path:
+    """`sapwood.pipeline.places.cache_folder()`, which is among the sources still."""
+    places: dict[str, Any] = {}
+    exec(sources.read("sapwood/pipeline/places.py"), places)  # noqa: S102 - our own
+    folder: Path = places["cache_folder"]()
+    return folder
+
+
+if __name__ == "sapwood":
+    _package = unpack(str(Path(__file__).parent.parent))
+    __path__ = [str(_package)]
+    __file__ = str(_package / "__init__.py")
+    exec(compile((_package / "__init__.py").read_bytes(), __file__, "exec"))  # noqa: S102 - our own
