@@ -14,9 +14,13 @@ from sapwood.protocol.broker import Broker, BrokerConfig
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import Effect, Forward, Record, Send
 from sapwood.protocol.events import (
+    Away,
+    Back,
     ClientDown,
     ClientUp,
     Event,
+    GaveUp,
+    Inspect,
     LinkDown,
     LinkUp,
     Received,
@@ -25,12 +29,16 @@ from sapwood.protocol.events import (
 from sapwood.protocol.invariants import broker_problems
 from sapwood.protocol.messages import (
     Advertise,
+    BrokerReport,
     Echo,
     Message,
+    Missed,
     Probe,
     Refused,
     Settled,
     Subscribe,
+    Survey,
+    Surveyed,
     Unadvertise,
     Unsubscribe,
 )
@@ -509,3 +517,62 @@ def test_a_settled_row_names_what_has_settled() -> None:
 def test_configuration_can_be_read_from_plain_data() -> None:
     plain = {"id": "B1", "settle_interval": 0.1}
     assert msgspec.convert(plain, BrokerConfig) == BrokerConfig(id="B1", settle_interval=0.1)
+
+
+# --- who is away, what was given up, who is there ------------------------------------------
+
+
+def test_a_neighbour_that_is_away_keeps_its_entries() -> None:
+    broker = new_broker()
+    tell(broker, "N", Subscribe("x", "price > 1"))
+    assert handle(broker, Away("N")) == []
+    frame = notification("c.1", {"price": 2})
+    assert handle(broker, Received("c.1", frame)) == [Forward(("N",), frame, 1)]
+    settled = tell(broker, "c.1", Unadvertise("never", request=1))
+    assert settled == [Send("c.1", Refused("an unadvertisement never advertised: never", 1))]
+    assert handle(broker, Back("N")) == []
+    assert broker.report().away == ()
+
+
+def test_what_a_neighbour_gave_up_is_told_to_all_on_this_side() -> None:
+    broker = new_broker(ClientUp("d.1"), LinkUp("K", in_tree=False), recording=True)
+    tell(broker, "c.1", Subscribe("s", "price > 1"))
+    missed = Missed(7, "N-B")
+    row = Record("missed", {"source": "N", "message": "7 notifications given up on N-B"})
+    assert handle(broker, GaveUp("N", 7)) == [Send("M", missed), Send("c.1", missed), row]
+    assert tell(broker, "N", missed) == [Send("M", missed), Send("c.1", missed), row]
+
+
+@pytest.mark.parametrize("source", ["stranger", "K"])
+def test_only_a_neighbour_in_the_tree_can_have_given_something_up(source: str) -> None:
+    broker = new_broker(LinkUp("K", in_tree=False))
+    assert handle(broker, GaveUp(source, 1)) == []
+    assert broker.drops.counts.total() == 1
+
+
+def test_a_client_cannot_say_that_something_was_missed_nor_a_neighbour_ask_for_a_survey() -> None:
+    broker = new_broker()
+    assert tell(broker, "c.1", Missed(1, "N-B")) == []
+    assert tell(broker, "N", Survey(1)) == []
+    assert broker.drops.counts == {Drop.NOT_FOR_BROKERS: 2}
+
+
+def test_a_survey_over_a_tree_finds_all_brokers_and_their_links() -> None:
+    wired = Wired([("A", "B"), ("B", "C")])
+    wired.connect("c.1", "A")
+    wired.ask("c.1", Survey(5))
+    wired.run()
+    (answer,) = wired.answers["c.1"]
+    assert isinstance(answer, Surveyed)
+    assert answer.request == 5
+    assert {one.id: (sorted(one.neighbours), one.clients) for one in answer.brokers} == {
+        "A": (["B"], 1),
+        "B": (["A", "C"], 0),
+        "C": (["B"], 0),
+    }
+
+
+def test_the_driver_gets_a_survey_under_the_name_of_the_broker() -> None:
+    broker = Broker(BrokerConfig(id="B", addresses=("x:1",), admin="y:2", release="9"))
+    report = BrokerReport("B", 1, addresses=("x:1",), admin="y:2", release="9")
+    assert broker.handle(Inspect(3), 0.0)[1:] == [Send("B", Surveyed(3, (report,)))]

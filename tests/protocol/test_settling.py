@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from protocol.wiring import Line, Wired, random_links
 from sapwood.protocol.drops import Drop, Drops
 from sapwood.protocol.effects import Effect, Record, Send, SetTimer
-from sapwood.protocol.messages import Echo, Probe, Settled
+from sapwood.protocol.messages import BrokerReport, Echo, Probe, Refused, Settled, Surveyed
 from sapwood.protocol.settling import DEADLINE, ORIGINS_MAX, START, Settling
 
 MakeLine = Callable[..., Line]
@@ -23,7 +23,14 @@ def nothing() -> list[Effect]:
 
 
 def new_settling(*neighbours: str) -> Settling:
-    settling = Settling("B", 3, interval=1.0, patience=10.0, drops=Drops(recording=False))
+    settling = Settling(
+        "B",
+        3,
+        interval=1.0,
+        patience=10.0,
+        drops=Drops(recording=False),
+        report=lambda: BrokerReport("B", 3, neighbours),
+    )
     for name in neighbours:
         settling.add_neighbour(name)
     return settling
@@ -417,3 +424,110 @@ def test_a_lost_probe_is_overcome_after_the_deadline(make_line: MakeLine) -> Non
     network.subscribe("s.1", "b", "x = 2", settle=True)
     network.run()
     assert network.settled("s.1") == {1: False, 2: True}
+
+
+# --- neighbours that are away -------------------------------------------------------------
+
+
+def not_yet(client: str, request: int, *unreachable: str) -> Send:
+    reason = f"out of reach for now: {', '.join(unreachable)}"
+    return Send(client, Settled(request, settled=False, reason=reason))
+
+
+def test_nobody_waits_for_a_neighbour_that_is_away() -> None:
+    settling = new_settling("N", "M")
+    assert settling.neighbour_away("M", 0.0) == []
+    assert settling.request("c", 1, 0.0, nothing)[1:] == [Send("N", probe(1))]
+    assert settling.echoed("N", echo(1), 0.1) == [not_yet("c", 1, "M")]
+
+
+def test_a_neighbour_that_goes_away_during_a_wave_is_named_in_the_answer() -> None:
+    settling = new_settling("N", "M")
+    settling.request("c", 1, 0.0, nothing)
+    assert settling.echoed("N", echo(1), 0.1) == []
+    assert settling.neighbour_away("M", 0.2) == [not_yet("c", 1, "M")]
+    assert settling.echoed("M", echo(1), 0.3) == []  # what it still had to say is too late
+
+
+def test_alone_with_neighbours_that_are_away_the_answer_comes_at_once() -> None:
+    settling = new_settling("N")
+    settling.neighbour_away("N", 0.0)
+    assert settling.request("c", 1, 0.0, nothing)[1:] == [not_yet("c", 1, "N")]
+
+
+def test_what_is_out_of_reach_is_passed_on_in_echoes() -> None:
+    settling = new_settling("N", "M", "K")
+    settling.neighbour_away("K", 0.0)
+    settling.probed("N", Probe("O", 1))
+    answer = Echo("O", 1, unreachable=("far",))
+    assert settling.echoed("M", answer, 0.0) == [Send("N", Echo("O", 1, unreachable=("K", "far")))]
+
+
+def test_back_again_a_neighbour_is_waited_for_as_before() -> None:
+    settling = new_settling("N")
+    settling.neighbour_away("N", 0.0)
+    settling.neighbour_back("N")
+    assert settling.request("c", 1, 0.0, nothing)[1:] == [Send("N", probe(1))]
+    assert settling.echoed("N", echo(1), 0.1) == [yes("c", 1)]
+
+
+def test_a_neighbour_that_is_removed_is_not_away_any_more() -> None:
+    settling = new_settling("N")
+    settling.neighbour_away("N", 0.0)
+    settling.remove_neighbour("N", 0.0)
+    assert settling.neighbour_away("N", 0.0) == []
+    assert settling.request("c", 1, 0.0, nothing)[1:] == [yes("c", 1)]
+
+
+# --- surveys ------------------------------------------------------------------------------
+
+
+def test_a_survey_collects_the_reports_of_all() -> None:
+    settling = new_settling("N")
+    assert settling.request("c", 1, 0.0)[1:] == [Send("N", Probe("B", 1, 3, survey=True))]
+    there = BrokerReport("N", 7, ("B",))
+    own = BrokerReport("B", 3, ("N",))
+    back = Echo("B", 1, 3, unreachable=("far",), reports=(there,))
+    assert settling.echoed("N", back, 0.1) == [Send("c", Surveyed(1, (own, there), ("far",)))]
+
+
+def test_a_broker_on_the_way_adds_its_own_report() -> None:
+    settling = new_settling("N", "M")
+    own = BrokerReport("B", 3, ("N", "M"))
+    behind = BrokerReport("M", 2, ("B",))
+    assert settling.probed("N", Probe("O", 1, survey=True)) == [
+        Send("M", Probe("O", 1, survey=True))
+    ]
+    assert settling.echoed("M", Echo("O", 1, reports=(behind,)), 0.0) == [
+        Send("N", Echo("O", 1, reports=(own, behind)))
+    ]
+
+
+def test_reports_that_were_not_asked_for_are_left_out() -> None:
+    settling = new_settling("N", "M")
+    settling.probed("N", Probe("O", 1))
+    unasked = Echo("O", 1, reports=(BrokerReport("M", 2),))
+    assert settling.echoed("M", unasked, 0.0) == [Send("N", Echo("O", 1))]
+
+
+def test_one_wave_answers_surveys_and_other_requests() -> None:
+    settling = new_settling("N")
+    settling.request("c", 1, 0.0, nothing)
+    settling.request("d", 1, 0.1, nothing)
+    settling.request("d", 2, 0.2)
+    settling.echoed("N", echo(1), 0.3)
+    assert settling.fired(START, 1.0) == [Send("N", Probe("B", 2, 3, survey=True))]
+    there = BrokerReport("N", 7, ("B",))
+    answer = Echo("B", 2, 3, reports=(there,))
+    own = BrokerReport("B", 3, ("N",))
+    assert settling.echoed("N", answer, 1.1) == [
+        yes("d", 1),
+        Send("d", Surveyed(2, (own, there))),
+    ]
+
+
+def test_a_survey_that_does_not_come_back_is_refused() -> None:
+    settling = new_settling("N")
+    settling.request("c", 1, 0.0)
+    (answer,) = settling.fired(DEADLINE, 10.0)
+    assert answer == Send("c", Refused("the survey did not come back in time; try again", 1))

@@ -31,6 +31,7 @@ from sapwood.protocol.events import (
     Event,
     Fired,
     GaveUp,
+    Inspect,
     LinkDown,
     LinkUp,
     Received,
@@ -40,11 +41,13 @@ from sapwood.protocol.forwarding import Forwarding
 from sapwood.protocol.messages import (
     CODEC,
     Advertise,
+    BrokerReport,
     Echo,
     Missed,
     Probe,
     Refused,
     Subscribe,
+    Survey,
     Unadvertise,
     Unsubscribe,
 )
@@ -75,6 +78,12 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Time after which a request to be told is answered with no, in seconds."""
     remembered_max: int = 65_536
     """Publishers and sets of attributes whose destinations are remembered."""
+    addresses: tuple[str, ...] = ()
+    """Under which the broker can be reached, if any; told in surveys."""
+    admin: str = ""
+    """Where its admin endpoint is; told in surveys."""
+    release: str = ""
+    """Which release of Sapwood it is; told in surveys."""
     recording: bool = False
     """Whether rows for a trace are among the effects."""
 
@@ -108,7 +117,12 @@ class Broker:
         self.advertisements = Dissemination()
         self.forwarding = Forwarding(config.remembered_max)
         self.settling = Settling(
-            config.id, config.session, config.settle_interval, config.settle_patience, self.drops
+            config.id,
+            config.session,
+            config.settle_interval,
+            config.settle_patience,
+            self.drops,
+            self.report,
         )
         self._parse = parse
         gate = Gate(
@@ -126,6 +140,7 @@ class Broker:
             Away: self._away,
             Back: self._back,
             GaveUp: self._gave_up,
+            Inspect: self._inspect,
             ClientUp: self._client_up,
             ClientDown: self._client_down,
             Fired: self._fired,
@@ -138,6 +153,7 @@ class Broker:
             Probe: self._probe,
             Echo: self._echo,
             Missed: self._missed,
+            Survey: self._survey,
         }
 
     def handle(self, event: Event, now: float) -> list[Effect]:
@@ -200,6 +216,30 @@ class Broker:
 
     def _echo(self, source: str, message: Echo, now: float) -> list[Effect]:
         return self.settling.echoed(source, message, now)
+
+    def _survey(self, source: str, message: Survey, now: float) -> list[Effect]:
+        if source not in self.clients:
+            return self.drops.count(Drop.NOT_FOR_BROKERS, source)
+        return self.settling.request(source, message.request, now)
+
+    def _inspect(self, event: Inspect, now: float) -> list[Effect]:
+        return self.settling.request(self.id, event.request, now)
+
+    def report(self) -> BrokerReport:
+        """What this broker says about itself in a survey."""
+        links = self.neighbours.items()
+        return BrokerReport(
+            id=self.id,
+            session=self.config.session,
+            neighbours=tuple(name for name, link in links if link.in_tree),
+            candidates=tuple(name for name, link in links if not link.in_tree),
+            away=tuple(self.settling.away),
+            clients=len(self.clients),
+            subscriptions=len(self.subscriptions),
+            addresses=self.config.addresses,
+            admin=self.config.admin,
+            release=self.config.release,
+        )
 
     # Subscriptions and advertisements
 
@@ -331,8 +371,9 @@ class Broker:
         return []
 
     def _gave_up(self, event: GaveUp, now: float) -> list[Effect]:
-        if event.neighbour not in self.neighbours:
-            return self.drops.count(Drop.UNKNOWN_SENDER, event.neighbour)
+        stranger = self._stranger(event.neighbour)
+        if stranger is not None:
+            return self.drops.count(stranger, event.neighbour)
         return self._pass_on_missed(
             event.neighbour, Missed(event.count, f"{event.neighbour}-{self.id}")
         )

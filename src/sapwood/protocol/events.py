@@ -66,6 +66,12 @@ class GaveUp(_Event, frozen=True):
     count: int
 
 
+class Inspect(_Event, frozen=True):
+    """The driver wants a survey; the answer is sent to the broker's own name."""
+
+    request: int
+
+
 class ClientUp(_Event, frozen=True):
     """A client's session begins."""
 
@@ -85,5 +91,15 @@ class Fired(_Event, frozen=True):
 
 
 Event: TypeAlias = (
-    Received | Told | LinkUp | LinkDown | Away | Back | GaveUp | ClientUp | ClientDown | Fired
+    Received
+    | Told
+    | LinkUp
+    | LinkDown
+    | Away
+    | Back
+    | GaveUp
+    | Inspect
+    | ClientUp
+    | ClientDown
+    | Fired
 )

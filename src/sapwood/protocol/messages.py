@@ -66,6 +66,28 @@ class Probe(_Message, frozen=True):
     origin: Name
     wave: int
     session: int = 1
+    survey: bool = False
+    """Whether every broker is to report about itself in the echo."""
+
+
+class BrokerReport(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What a broker says about itself in a survey."""
+
+    id: Name
+    session: int
+    neighbours: tuple[Name, ...] = ()
+    """Those in the tree."""
+    candidates: tuple[Name, ...] = ()
+    """Those with a link outside the tree."""
+    away: tuple[Name, ...] = ()
+    """Those of the neighbours that cannot be reached for the time being."""
+    clients: int = 0
+    subscriptions: int = 0
+    """Entries of the routing table, those of neighbours included."""
+    addresses: tuple[str, ...] = ()
+    admin: str = ""
+    """Where its admin endpoint is."""
+    release: str = ""
 
 
 class Echo(_Message, frozen=True):
@@ -77,6 +99,8 @@ class Echo(_Message, frozen=True):
     intact: bool = True
     unreachable: tuple[Name, ...] = ()
     """Brokers behind the sender that the wave could not reach, the first few of them."""
+    reports: tuple[BrokerReport, ...] = ()
+    """Of a survey: the sender and all behind it."""
 
 
 class Settled(_Message, frozen=True):
@@ -85,6 +109,21 @@ class Settled(_Message, frozen=True):
     request: int
     settled: bool
     reason: str = ""
+
+
+class Survey(_Message, frozen=True):
+    """From a client: who is in the network, and how are they linked?"""
+
+    request: int
+
+
+class Surveyed(_Message, frozen=True):
+    """To a client: every broker that could be reached."""
+
+    request: int
+    brokers: tuple[BrokerReport, ...]
+    unreachable: tuple[Name, ...] = ()
+    """The first few that could not."""
 
 
 class Missed(_Message, frozen=True):
@@ -107,7 +146,17 @@ class Refused(_Message, frozen=True):
 
 
 Message: TypeAlias = (
-    Subscribe | Unsubscribe | Advertise | Unadvertise | Probe | Echo | Settled | Missed | Refused
+    Subscribe
+    | Unsubscribe
+    | Advertise
+    | Unadvertise
+    | Probe
+    | Echo
+    | Settled
+    | Survey
+    | Surveyed
+    | Missed
+    | Refused
 )
 
 CODEC: ControlCodec[Message] = ControlCodec(Message)

@@ -1,4 +1,4 @@
-"""Settled: tell a client when what it asked has taken effect everywhere.
+"""Settled: tell a client when what it asked has taken effect everywhere. And surveys.
 
 A wave goes out over the tree and comes back as echoes. Links are first in, first out, and a broker
 passes on what follows from a message before it handles the next one; so when the probe arrives
@@ -13,6 +13,8 @@ answered by its deadline is answered with no; a wave that nobody waits for then 
 message that got lost with a link stops nothing for good. A wave does not wait for a neighbour that
 is away: it comes back with its name, and the answer is no, at once and with that reason.
 
+A wave can also be a survey: then every broker it reaches puts a report about itself into its echo.
+
 A broker keeps one wave of each origin at most: an origin has only one at a time, so a newer one
 means that the older is history.
 """
@@ -23,42 +25,88 @@ from collections.abc import Callable, Iterable
 
 from sapwood.protocol.drops import Drop, Drops
 from sapwood.protocol.effects import Effect, Send, SetTimer
-from sapwood.protocol.messages import Echo, Probe, Settled
+from sapwood.protocol.messages import (
+    BrokerReport,
+    Echo,
+    Probe,
+    Refused,
+    Settled,
+    Surveyed,
+)
 
 START, DEADLINE = "settling.start", "settling.deadline"
 
 UNREACHABLE_MAX = 8
 """Brokers that cannot be reached and are named in an answer; there may be more."""
 
+REPORTS_MAX = 10_000
+"""Brokers in the answer to a survey; those beyond are left out."""
+
 ORIGINS_MAX = 65_536
 """Brokers whose waves are relayed at a time. Beyond it, waves come back as not intact."""
 
 
 class Request:
-    """Someone waits for an answer, until a deadline."""
+    """Someone waits for an answer, until a deadline. Without `on_settled` it asks for a survey."""
 
     __slots__ = ("client", "deadline", "number", "on_settled")
 
     def __init__(
-        self, client: str, number: int, deadline: float, on_settled: Callable[[], list[Effect]]
+        self,
+        client: str,
+        number: int,
+        deadline: float,
+        on_settled: Callable[[], list[Effect]] | None,
     ) -> None:
         self.client = client
         self.number = number
         self.deadline = deadline
         self.on_settled = on_settled
 
+    @property
+    def is_survey(self) -> bool:
+        """Whether it asks who is there."""
+        return self.on_settled is None
+
+    def answer(self, wave: Wave) -> list[Effect]:
+        """The wave of this request has come back."""
+        unreachable = tuple(wave.unreachable)
+        if self.on_settled is None:
+            answer = Surveyed(self.number, tuple(wave.reports), unreachable)
+            return [Send(self.client, answer)]
+        if unreachable:
+            reason = f"out of reach for now: {', '.join(unreachable)}"
+            return [Send(self.client, Settled(self.number, settled=False, reason=reason))]
+        return [*self.on_settled(), Send(self.client, Settled(self.number, settled=True))]
+
+    def give_up(self) -> Effect:
+        """No wave has come back in time."""
+        if self.is_survey:
+            refused = Refused("the survey did not come back in time; try again", self.number)
+            return Send(self.client, refused)
+        return Send(self.client, Settled(self.number, settled=False))
+
 
 class Wave:
     """A wave here: where it came from (nowhere, if it is our own), and whose echo is missing."""
 
-    __slots__ = ("intact", "number", "parent", "unreachable", "waiting")
+    __slots__ = ("intact", "number", "parent", "reports", "survey", "unreachable", "waiting")
 
-    def __init__(self, number: tuple[int, int], parent: str | None, waiting: set[str]) -> None:
+    def __init__(
+        self,
+        number: tuple[int, int],
+        parent: str | None,
+        waiting: set[str],
+        own: BrokerReport | None = None,
+    ) -> None:
         self.number = number
         self.parent = parent
         self.waiting = waiting
         self.intact = True
         self.unreachable: dict[str, None] = {}
+        self.survey = own is not None
+        self.reports = [] if own is None else [own]
+        """Of a survey: this broker, and those behind it that have answered."""
 
     def skip(self, names: Iterable[str]) -> None:
         """The wave could not reach some brokers."""
@@ -71,7 +119,13 @@ class Settling:
     """The waves a broker starts, and those of others that pass through it."""
 
     def __init__(
-        self, broker: str, session: int, interval: float, patience: float, drops: Drops
+        self,
+        broker: str,
+        session: int,
+        interval: float,
+        patience: float,
+        drops: Drops,
+        report: Callable[[], BrokerReport],
     ) -> None:
         self.neighbours: dict[str, None] = {}
         self.away: dict[str, None] = {}
@@ -89,13 +143,21 @@ class Settling:
         self._interval = interval
         self._patience = patience
         self._drops = drops
+        self._report = report
         self._count = 0
         self._next_start = float("-inf")
 
     def request(
-        self, client: str, number: int, now: float, on_settled: Callable[[], list[Effect]]
+        self,
+        client: str,
+        number: int,
+        now: float,
+        on_settled: Callable[[], list[Effect]] | None = None,
     ) -> list[Effect]:
-        """Take a request; it is answered when a wave that starts later has come back."""
+        """Take a request; it is answered when a wave that starts later has come back.
+
+        Without `on_settled` it asks for a survey.
+        """
         self.queue.append(Request(client, number, now + self._patience, on_settled))
         return [*self._await_deadline(), *self._start_when_due(now)]
 
@@ -154,7 +216,7 @@ class Settling:
             echo = Echo(probe.origin, probe.wave, probe.session, intact=False)
             return [*self._drops.count(Drop.STRAY, source), Send(source, echo)]
         behind = [name for name in self.neighbours if name != source and name not in self.away]
-        wave = Wave(number, source, set(behind))
+        wave = Wave(number, source, set(behind), self._report() if probe.survey else None)
         wave.skip(name for name in self.away if name != source)
         if not behind:
             return [Send(source, _echo(probe.origin, wave))]
@@ -169,6 +231,8 @@ class Settling:
             return self._drops.count(Drop.STRAY, source)
         wave.intact = wave.intact and echo.intact
         wave.skip(echo.unreachable)
+        if wave.survey:
+            wave.reports += echo.reports[: REPORTS_MAX - len(wave.reports)]
         return self._answered(echo.origin, wave, source, now)
 
     def fired(self, timer: str, now: float) -> list[Effect]:
@@ -179,7 +243,7 @@ class Settling:
         if timer == START:
             return self._start_when_due(now)
         effects: list[Effect] = [
-            Send(request.client, Settled(request.number, settled=False))
+            request.give_up()
             for request in (*self.under_way, *self.queue)
             if request.deadline <= now
         ]
@@ -219,12 +283,14 @@ class Settling:
         self._next_start = now + self._interval
         self.under_way, self.queue = self.queue, []
         reachable = [name for name in self.neighbours if name not in self.away]
-        wave = Wave((self._session, self._count), None, set(reachable))
+        survey = any(request.is_survey for request in self.under_way)
+        number = (self._session, self._count)
+        wave = Wave(number, None, set(reachable), self._report() if survey else None)
         wave.skip(self.away)
         if not reachable:
             return self._finish(wave, now)
         self.waves[self._broker] = wave
-        probe = Probe(self._broker, self._count, self._session)
+        probe = Probe(self._broker, self._count, self._session, survey)
         return [Send(neighbour, probe) for neighbour in reachable]
 
     def _answered(self, origin: str, wave: Wave, source: str, now: float) -> list[Effect]:
@@ -244,16 +310,18 @@ class Settling:
     def _finish(self, wave: Wave, now: float) -> list[Effect]:
         done, self.under_way = self.under_way, []
         effects: list[Effect] = []
-        reason = ""
-        if wave.unreachable:
-            reason = f"out of reach for now: {', '.join(wave.unreachable)}"
         for request in done:
-            if not reason:
-                effects += request.on_settled()
-            effects.append(Send(request.client, Settled(request.number, not reason, reason)))
+            effects += request.answer(wave)
         return effects + self._start_when_due(now)
 
 
 def _echo(origin: str, wave: Wave) -> Echo:
     session, number = wave.number
-    return Echo(origin, number, session, intact=wave.intact, unreachable=tuple(wave.unreachable))
+    return Echo(
+        origin,
+        number,
+        session,
+        intact=wave.intact,
+        unreachable=tuple(wave.unreachable),
+        reports=tuple(wave.reports),
+    )
