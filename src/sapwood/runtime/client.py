@@ -14,7 +14,7 @@ import secrets
 import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from sapwood.errors import ClosedError, NetworkError, RefusedError, UnreachableError
 from sapwood.filters.filter import Filter
@@ -45,6 +45,8 @@ from sapwood.protocol.messages import (
     Refused,
     Settled,
     Subscribe,
+    Survey,
+    Surveyed,
     Unsubscribe,
 )
 from sapwood.runtime.address import Address, parse_address
@@ -63,6 +65,9 @@ from sapwood.wire.frames import (
 ACK_SECONDS = 0.02
 _RETRY_FIRST, _RETRY_MAX = 0.05, 5.0
 _SILENCE = 30.0
+
+Answer: TypeAlias = Settled | Surveyed | Refused
+"""What a broker answers to a request."""
 
 
 class Bus:
@@ -99,7 +104,7 @@ class Bus:
         self._numbers = itertools.count(1)
         self._subscriptions: dict[str, Subscription] = {}
         self._advertised: dict[str, Filter] = {}
-        self._requests: dict[int, asyncio.Future[Settled | Refused]] = {}
+        self._requests: dict[int, asyncio.Future[Answer]] = {}
         self._progress = asyncio.Event()
         self._lost = asyncio.Event()
         self._flush_scheduled = False
@@ -322,17 +327,31 @@ class Bus:
         await self._ask(Advertise, name, what)
         return name
 
+    async def survey(self) -> Surveyed:
+        """Every broker that can be reached, with its neighbours: the tree as it is."""
+        self._check_open()
+        number = next(self._numbers)
+        self._push(Survey(number))
+        said = await self._answer(number)
+        assert isinstance(said, Surveyed)
+        return said
+
     async def _ask(
         self, kind: type[Subscribe] | type[Advertise], name: str, filter: Filter
     ) -> Settled:
         number = next(self._numbers)
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._requests[number] = answer
         self._push(kind(name, str(filter), number))
+        said = await self._answer(number)
+        assert isinstance(said, Settled)
+        return said
+
+    async def _answer(self, number: int) -> Settled | Surveyed:
+        """What the broker answers to a request; a RefusedError if it says no."""
+        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._requests[number] = answer
         said = await answer
         if isinstance(said, Refused):
             raise RefusedError(said.reason)
-        assert isinstance(said, Settled)
         return said
 
     def _push(self, message: Message) -> None:
@@ -381,7 +400,7 @@ class Bus:
             self._lost.set()
 
     def _told(self, message: Message) -> None:
-        if isinstance(message, Settled | Refused):
+        if isinstance(message, Settled | Surveyed | Refused):
             answer = self._requests.pop(message.request, None)
             if answer is not None and not answer.done():
                 answer.set_result(message)
