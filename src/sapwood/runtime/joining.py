@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 import ssl
+from collections.abc import Callable
 
 from sapwood.errors import NetworkError, RefusedError
 from sapwood.protocol.handshake import (
@@ -30,8 +31,16 @@ from sapwood.runtime.peer import Peer
 class Joining:
     """The link to one address."""
 
-    def __init__(self, node: Node, address: Address, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        node: Node,
+        address: Address,
+        tls: ssl.SSLContext | None = None,
+        tell: Callable[[str], None] = lambda problem: None,
+    ) -> None:
         self.address = address
+        self.tell = tell
+        """Gets every problem that is not the one of the attempt before."""
         self.first: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done with the first link, or with the reason why there will be none."""
         self.last_problem = ""
@@ -47,19 +56,30 @@ class Joining:
             try:
                 await self._dial()
                 delay = limits.retry_first_seconds
+                self.last_problem = ""
                 if not self.first.done():
                     self.first.set_result(None)
                 await self._lost()
             except RefusedError as problem:
-                self.last_problem = str(problem)
+                self._note(str(problem))
                 if problem.code in FINAL_CODES and not self.first.done():
                     self.first.set_exception(problem)
                     return
             except NetworkError as problem:
-                self.last_problem = str(problem)
+                self._note(str(problem))
             await asyncio.sleep(delay * random.uniform(0.5, 1.0))
             delay = min(delay * 2, limits.retry_max_seconds)
             await self._lost()
+
+    @property
+    def is_linked(self) -> bool:
+        """Whether there is a connection."""
+        return self._peer is not None and self._peer.connection is not None
+
+    def _note(self, problem: str) -> None:
+        if problem != self.last_problem:
+            self.last_problem = problem
+            self.tell(problem)
 
     async def _lost(self) -> None:
         """Wait while the broker there is connected, over whichever connection."""
