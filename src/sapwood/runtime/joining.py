@@ -61,10 +61,11 @@ class Joining:
                     self.first.set_result(None)
                 await self._lost()
             except RefusedError as problem:
-                self._note(str(problem))
                 if problem.code in FINAL_CODES and not self.first.done():
+                    self.last_problem = str(problem)
                     self.first.set_exception(problem)
                     return
+                self._note(str(problem))
             except NetworkError as problem:
                 self._note(str(problem))
             await asyncio.sleep(delay * random.uniform(0.5, 1.0))
