@@ -8,10 +8,14 @@ instead of all of them compiling the same.
 from __future__ import annotations
 
 import fcntl
+import hashlib
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from functools import cache
+from importlib import resources
+from importlib.metadata import version
 from typing import Any
 
 import msgspec
@@ -116,27 +120,35 @@ def told(problem: BaseException) -> str:
     return f"{type(problem).__name__}: {text}{where}"
 
 
-_is_warm = False
-
-
+@cache
 def warm_kernels() -> None:
-    """Have all kernels compiled, by this process or by another one; once per process."""
-    global _is_warm  # noqa: PLW0603 - a worker process lives through many tasks
-    if _is_warm:
+    """Have all kernels compiled, by this process or by another one; once per process.
+
+    A mark on disk says that they are, so that processes started later need not even look.
+    """
+    folder = cache_folder()
+    mark = folder / f"kernels-{_kernels()}"
+    if mark.exists():
         return
-    with _only_one():
-        from sapwood.matching.warm import exercise  # noqa: PLC0415 - importing Numba takes a second
-
-        exercise()
-    _is_warm = True
-
-
-@contextmanager
-def _only_one() -> Iterator[None]:
-    """Keep other processes of this machine and user out."""
-    with (cache_folder() / "kernels.lock").open("w") as lock:
+    with (folder / "kernels.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+        if not mark.exists():
+            from sapwood.matching.warm import exercise  # noqa: PLC0415 - Numba takes a second
+
+            exercise()
+            mark.touch()
+
+
+def _kernels() -> str:
+    """What compiled kernels depend on: their sources, where they are, and who compiles them."""
+    package = resources.files("sapwood.matching")
+    sources = sorted((one.name, one) for one in package.iterdir() if one.name.endswith(".py"))
+    digest = hashlib.blake2b(digest_size=8)
+    for part in (str(package), sys.version, version("numba")):
+        digest.update(f"{part}\n".encode())
+    for name, source in sources:
+        digest.update(name.encode() + source.read_bytes())
+    return digest.hexdigest()
 
 
 __all__ = ["COUNTS", "QUANTITIES", "SCHEMA", "row_of", "simulate", "told", "warm_kernels", "work"]
