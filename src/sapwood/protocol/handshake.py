@@ -137,6 +137,7 @@ WRONG_ROUTING = "wrong-routing"
 PROTOCOL = "protocol-broken"
 SLOW_CONSUMER = "slow-consumer"
 SILENT = "silent"
+BUSY = "busy"
 REPLACED = "replaced"
 
 FINAL_CODES: Final = frozenset(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from importlib.metadata import version
 from typing import Final
 
 from sapwood.protocol.broker import Broker, BrokerConfig
@@ -22,6 +23,7 @@ from sapwood.protocol.events import (
     Event,
     Fired,
     GaveUp,
+    Inspect,
     LinkDown,
     LinkUp,
     Received,
@@ -40,7 +42,7 @@ from sapwood.protocol.handshake import (
     Ping,
     Pong,
 )
-from sapwood.protocol.messages import CODEC
+from sapwood.protocol.messages import CODEC, Surveyed
 from sapwood.runtime.clock import Clock
 from sapwood.runtime.connection import Connection
 from sapwood.runtime.flow import DISCONNECT, Flow
@@ -72,6 +74,9 @@ class Node:
                 settle_interval=settings.settle_interval_seconds,
                 settle_patience=settings.settle_patience_seconds,
                 remembered_max=settings.remembered_max,
+                addresses=settings.advertise,
+                admin=settings.admin,
+                release=version("sapwood"),
                 recording=bool(settings.trace.directory),
             )
         )
@@ -92,6 +97,8 @@ class Node:
         self._touched: dict[Peer, None] = {}
         self._owing: dict[Peer, None] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._surveys: dict[int, asyncio.Future[Surveyed]] = {}
+        self._survey_count = 0
         self._answers: dict[Peer, asyncio.Future[None]] = {}
         self._ack_timer: asyncio.TimerHandle | None = None
         self._tick_timer: asyncio.TimerHandle | None = None
@@ -351,6 +358,23 @@ class Node:
         if peer is not None:
             peer.channel.push_control(CODEC.encode(effect.message))
             self._touched[peer] = None
+        elif effect.destination == self.settings.id and isinstance(effect.message, Surveyed):
+            survey = self._surveys.pop(effect.message.request, None)
+            if survey is not None and not survey.done():
+                survey.set_result(effect.message)
+
+    async def survey(self) -> Surveyed:
+        """Who is in the network on this side; a TimeoutError if that does not come to light."""
+        self._survey_count += 1
+        number = self._survey_count
+        survey: asyncio.Future[Surveyed] = asyncio.get_running_loop().create_future()
+        self._surveys[number] = survey
+        self.handle(Inspect(number))
+        try:
+            async with asyncio.timeout(self.settings.settle_patience_seconds):
+                return await survey
+        finally:
+            self._surveys.pop(number, None)
 
     def _set_timer(self, effect: SetTimer, now: float) -> None:
         assert self._loop is not None

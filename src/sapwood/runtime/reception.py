@@ -6,6 +6,7 @@ import asyncio
 
 from sapwood.protocol.handshake import (
     BROKER,
+    BUSY,
     CLIENT,
     ID_IN_USE,
     PROTOCOL,
@@ -34,7 +35,7 @@ class Reception:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._waiting: dict[Connection, asyncio.TimerHandle] = {}
-        self._challenges: set[asyncio.Task[None]] = set()
+        self._examinations: set[asyncio.Task[None]] = set()
 
     def connection(self) -> Connection:
         """A new connection; to be given to the server."""
@@ -48,8 +49,8 @@ class Reception:
         """Nobody comes in any more."""
         for connection in list(self._waiting):
             connection.abort("the broker is shutting down")
-        for challenge in self._challenges:
-            challenge.cancel()
+        for examination in self._examinations:
+            examination.cancel()
 
     # As the owner of a connection
 
@@ -76,10 +77,10 @@ class Reception:
         if goodbye is not None:
             self._node.counts["refused"] += 1
             connection.close(goodbye)
-        elif self._holder(message) is not None:
-            task = asyncio.get_running_loop().create_task(self._challenge(connection, message))
-            self._challenges.add(task)
-            task.add_done_callback(self._challenges.discard)
+        elif message.role == BROKER and not self._is_known(message):
+            task = asyncio.get_running_loop().create_task(self._examine(connection, message))
+            self._examinations.add(task)
+            task.add_done_callback(self._examinations.discard)
         else:
             self._let_in(connection, message)
 
@@ -112,26 +113,48 @@ class Reception:
             return None
         return peer
 
-    async def _challenge(self, connection: Connection, hello: Hello) -> None:
-        """A broker that comes back takes its own place over, but only from its dead session."""
+    def _is_known(self, hello: Hello) -> bool:
+        """Whether this session of a broker has a stream here already."""
+        peer = self._node.peers.get(hello.id)
+        return peer is not None and peer.session == hello.session
+
+    async def _examine(self, connection: Connection, hello: Hello) -> None:
+        """A broker that was not here before: is its id free, and is it in the tree already?
+
+        One that comes back takes its own place over, but only from its dead session. One that is
+        in the tree on this side by another way gets a link outside the tree, since a second way
+        would close a circle.
+        """
         holder = self._holder(hello)
         if holder is not None and await self._node.is_alive(holder, CHALLENGE_SECONDS):
-            self._node.counts["refused"] += 1
-            reason = f"a living broker has the id {hello.id!r}; choose another id, or stop it first"
-            connection.close(Goodbye(ID_IN_USE, reason))
+            self._refuse_id(connection, hello)
+            return
+        try:
+            surveyed = await self._node.survey()
+        except TimeoutError:
+            connection.close(Goodbye(BUSY, "the network on this side does not answer; try again"))
+            return
+        sessions = [one.session for one in surveyed.brokers if one.id == hello.id]
+        if any(session != hello.session for session in sessions):
+            self._refuse_id(connection, hello)
         elif not connection.is_closing:
-            self._let_in(connection, hello)
+            self._let_in(connection, hello, in_tree=not sessions)
 
-    def _let_in(self, connection: Connection, hello: Hello) -> None:
+    def _refuse_id(self, connection: Connection, hello: Hello) -> None:
+        self._node.counts["refused"] += 1
+        reason = f"a living broker has the id {hello.id!r}; choose another id, or stop it first"
+        connection.close(Goodbye(ID_IN_USE, reason))
+
+    def _let_in(self, connection: Connection, hello: Hello, *, in_tree: bool = True) -> None:
         name = hello.id if hello.role == BROKER else f"{hello.id}.{hello.session}"
         peer = self._node.peers.get(name)
         resumed = self._resumed(peer, hello)
         connection.silence = hello.silence
-        connection.say(self._welcome(hello, resumed))
+        connection.say(self._welcome(hello, resumed, in_tree))
         if resumed is not None and peer is not None and hello.resume is not None:
             self._node.come_back(peer, connection, hello.resume.received, hello.credit)
             return
-        self._node.enter(self._new_peer(name, hello), connection, hello.credit)
+        self._node.enter(self._new_peer(name, hello, in_tree), connection, hello.credit)
 
     def _resumed(self, peer: Peer | None, hello: Hello) -> int | None:
         """How many frames came, if an earlier stream goes on."""
@@ -142,7 +165,7 @@ class Reception:
             return None
         return peer.channel.received if peer.channel.can_connect(resume.received) else None
 
-    def _new_peer(self, name: str, hello: Hello) -> Peer:
+    def _new_peer(self, name: str, hello: Hello, in_tree: bool) -> Peer:
         node = self._node
         is_client = hello.role == CLIENT
         if is_client and node.tracer is not None:
@@ -152,11 +175,12 @@ class Reception:
             hello.session,
             node.new_channel(is_client=is_client),
             is_client=is_client,
+            in_tree=in_tree,
             slow_policy=hello.slow_policy or node.settings.client.slow_policy,
             addresses=hello.addresses,
         )
 
-    def _welcome(self, hello: Hello, resumed: int | None) -> Welcome:
+    def _welcome(self, hello: Hello, resumed: int | None, in_tree: bool) -> Welcome:
         node = self._node
         limits = node.settings.client if hello.role == CLIENT else node.settings.link
         version = common_version(hello.versions)
@@ -169,5 +193,6 @@ class Reception:
             resumed=resumed,
             credit=limits.window_bytes,
             silence=limits.silence_seconds,
+            in_tree=in_tree,
             advertisements_required=node.broker.config.advertisements_required,
         )
