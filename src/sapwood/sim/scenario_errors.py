@@ -1,159 +1,27 @@
-"""What is wrong with a scenario file, in words a person can act on.
-
-msgspec finds what does not fit the types, and says so in its own words. Here they become the key,
-what is wrong with its value, and what is allowed, with the nearest name first. What is allowed is
-read off the types themselves, so it cannot fall behind them.
-"""
+"""What is wrong with a scenario file, in words a person can act on."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from msgspec.inspect import (
-    CollectionType,
-    Field,
-    LiteralType,
-    StructType,
-    Type,
-    UnionType,
-    multi_type_info,
-)
 
 from sapwood.errors import ParameterError, ScenarioError
+from sapwood.misfits import choices, joined, misfit
 
-_KINDS = {
-    "object": "a table",
-    "array": "a list",
-    "str": "text",
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-    "datetime": "a date",
-    "date": "a date",
-    "time": "a time",
-}
-"""Types as msgspec calls them, and as TOML's readers do."""
-
-_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
-_MISSING = re.compile(r"Object missing required field `(.*)`")
-_VALUE = re.compile(r"Invalid (?:enum )?value (.*)")
-_TYPE = re.compile(r"Expected `([^`]*)`(.*?), got `?([^`]*)`?")
-
-
-def choices(wrong: str, known: Iterable[str], shown_max: int = 40) -> str:
-    """What would be right, the nearest first.
-
-    >>> choices("coverin", ["simple", "covering"])
-    "did you mean 'covering'? Allowed are simple, covering"
-    """
-    names = list(known)
-    near = get_close_matches(wrong, names, n=1)
-    listed = ", ".join(names[:shown_max]) + (", …" if len(names) > shown_max else "")
-    return f"did you mean {near[0]!r}? Allowed are {listed}" if near else f"allowed are {listed}"
+__all__ = ["choices", "explained"]
 
 
 def explained(
     problem: msgspec.ValidationError, values: Mapping[str, Any], struct: type
 ) -> ScenarioError:
     """What the conversion of `values` to a struct found, with the key first."""
-    message, _, place = str(problem).partition(" - at `$")
-    key = place.rstrip("`").lstrip(".")
+    found = misfit(problem, values, struct)
     cause = problem.__cause__
     if isinstance(cause, ScenarioError):
         return cause
     if isinstance(cause, ParameterError):
-        return ScenarioError(cause.problem, _joined(key, cause.parameter))
-    expected = list(_expected(key, values, struct))
-    for pattern, explain in _EXPLANATIONS:
-        found = pattern.fullmatch(message)
-        if found is not None:
-            return explain(key, found, expected)
-    return ScenarioError(f"is wrong: {message}", key)
-
-
-def _unknown(key: str, found: re.Match[str], expected: list[Type]) -> ScenarioError:
-    known = [*_tag_fields(expected), *(field.encode_name for field in _fields(expected))]
-    problem = f"is no key here; {choices(found[1], dict.fromkeys(known))}"
-    return ScenarioError(problem, _joined(key, found[1]))
-
-
-def _missing(key: str, found: re.Match[str], expected: list[Type]) -> ScenarioError:
-    tags = _tags(expected)
-    which = f"; allowed are {', '.join(tags)}" if found[1] in _tag_fields(expected) else ""
-    return ScenarioError(f"is missing{which}", _joined(key, found[1]))
-
-
-def _wrong_value(key: str, found: re.Match[str], expected: list[Type]) -> ScenarioError:
-    allowed = [str(v) for one in expected if isinstance(one, LiteralType) for v in one.values]
-    wrong = found[1].strip("'")
-    return ScenarioError(f"is {found[1]}; {choices(wrong, allowed or _tags(expected))}", key)
-
-
-def _wrong_type(key: str, found: re.Match[str], expected: list[Type]) -> ScenarioError:
-    kinds = [_KINDS.get(name, name) for name in found[1].split(" | ") if name != "null"]
-    wanted = " or ".join(kinds) + found[2]
-    return ScenarioError(f"is {_KINDS.get(found[3], found[3])}; wanted {wanted}", key)
-
-
-_EXPLANATIONS = (
-    (_UNKNOWN, _unknown),
-    (_MISSING, _missing),
-    (_VALUE, _wrong_value),
-    (_TYPE, _wrong_type),
-)
-
-
-def _joined(section: str, key: str) -> str:
-    return f"{section}.{key}" if section else key
-
-
-def _expected(key: str, values: Any, struct: type) -> Iterator[Type]:
-    """The types that may stand at a key; of a union of structs, the one that was chosen."""
-    here = list(_chosen(multi_type_info([struct]), values))
-    for name in re.findall(r"[^.\[\]]+", key):
-        values = values.get(name) if isinstance(values, Mapping) else None
-        if name == _tag_field(here):
-            return iter(here)
-        here = list(_chosen(_below(here, name), values))
-    return iter(here)
-
-
-def _below(types: list[Type], name: str) -> Iterator[Type]:
-    for one in types:
-        if isinstance(one, StructType):
-            yield from (field.type for field in one.fields if field.encode_name == name)
-        elif isinstance(one, CollectionType):
-            yield one.item_type
-
-
-def _chosen(types: Iterable[Type], values: Any) -> Iterator[Type]:
-    """Unions taken apart; of structs with a tag, the one that the values name, if one is."""
-    flat = [each for one in types for each in (one.types if isinstance(one, UnionType) else [one])]
-    tagged = [one for one in flat if isinstance(one, StructType) and one.tag_field is not None]
-    if isinstance(values, Mapping):
-        named = [one for one in tagged if values.get(one.tag_field) == one.tag]
-        return iter(named or flat)
-    return iter(flat)
-
-
-def _fields(types: list[Type]) -> Iterator[Field]:
-    for one in types:
-        if isinstance(one, StructType):
-            yield from one.fields
-
-
-def _tag_field(types: list[Type]) -> str | None:
-    return next(iter(_tag_fields(types)), None)
-
-
-def _tag_fields(types: list[Type]) -> list[str]:
-    structs = [one for one in types if isinstance(one, StructType)]
-    return list(dict.fromkeys(one.tag_field for one in structs if one.tag_field is not None))
-
-
-def _tags(types: list[Type]) -> list[str]:
-    return [str(one.tag) for one in types if isinstance(one, StructType) and one.tag is not None]
+        place = str(problem).partition(" - at `$")[2].rstrip("`").lstrip(".")
+        return ScenarioError(cause.problem, joined(place, cause.parameter))
+    return ScenarioError(found.problem, found.key)
