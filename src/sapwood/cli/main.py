@@ -22,8 +22,10 @@ COMMANDS: dict[str, str] = {
     "bench": "sapwood.cli.bench:bench",
     "broker": "sapwood.cli.broker:broker",
     "filter": "sapwood.cli.filter:app",
+    "publish": "sapwood.cli.publish:publish",
     "sim": "sapwood.cli.sim:sim",
     "study": "sapwood.cli.study:study",
+    "subscribe": "sapwood.cli.subscribe:subscribe",
     "version": "sapwood.cli.version:version",
 }
 """Name of each command, and where it is: `module:attribute`."""
