@@ -12,7 +12,7 @@ from sapwood.misfits import choices, joined, misfit
 
 class Inner(msgspec.Struct, forbid_unknown_fields=True):
     seconds: Annotated[float, msgspec.Meta(gt=0)] = 1.0
-    color: Literal["red", "blue"] = "red"
+    color: Annotated[Literal["red", "blue"], msgspec.Meta(description="Of the inside.")] = "red"
 
 
 class Outer(msgspec.Struct, forbid_unknown_fields=True):

@@ -32,6 +32,7 @@ All of them derive from `SapwoodError`, so one ``except`` catches them all::
     ├── RoutingError                 an unknown algorithm or an impossible mix (also a ValueError)
     ├── FrameError                   bytes that are no message (also a ValueError)
     ├── AddressError                 a text that is no address (also a ValueError)
+    ├── ConfigurationError           a configuration file or option is wrong (also a ValueError)
     ├── NetworkError                 brokers or clients cannot work together
     │   ├── UnreachableError         nobody answers there (also a ConnectionError)
     │   ├── RefusedError             the other side says no, and why
@@ -269,6 +270,20 @@ class FrameError(SapwoodError, ValueError):
 
 class AddressError(SapwoodError, ValueError):
     """A text is no address of a broker."""
+
+
+class ConfigurationError(SapwoodError, ValueError):
+    """A setting is wrong: `key` is where, `problem` what, `origin` the file or option it is from."""
+
+    def __init__(self, problem: str, key: str = "", origin: str = "") -> None:
+        super().__init__(problem, key, origin)
+        self.problem = problem
+        self.key = key
+        self.origin = origin
+
+    def __str__(self) -> str:
+        where = f"{self.origin}: " if self.origin else ""
+        return f"{where}{self.key} {self.problem}" if self.key else f"{where}{self.problem}"
 
 
 class NetworkError(SapwoodError):

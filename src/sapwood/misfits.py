@@ -17,6 +17,7 @@ from msgspec.inspect import (
     CollectionType,
     Field,
     LiteralType,
+    Metadata,
     StructType,
     Type,
     UnionType,
@@ -139,7 +140,8 @@ def _below(types: list[Type], name: str) -> Iterator[Type]:
 
 def _chosen(types: Iterable[Type], values: Any) -> Iterator[Type]:
     """Unions taken apart; of structs with a tag, the one that the values name, if one is."""
-    flat = [each for one in types for each in (one.types if isinstance(one, UnionType) else [one])]
+    bare = (one.type if isinstance(one, Metadata) else one for one in types)
+    flat = [each for one in bare for each in (one.types if isinstance(one, UnionType) else [one])]
     tagged = [one for one in flat if isinstance(one, StructType) and one.tag_field is not None]
     if isinstance(values, Mapping):
         named = [one for one in tagged if values.get(one.tag_field) == one.tag]

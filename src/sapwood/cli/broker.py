@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from sapwood.cli.output import ExitStatus, notice
 
-if TYPE_CHECKING:
-    from sapwood.runtime.settings import Settings
 
-
-def broker(
-    id: Annotated[str, typer.Option("--id", help="The broker's name.", metavar="NAME")],  # noqa: A002 - the name of the option
+def broker(  # noqa: PLR0913 - one parameter for each option of the command
+    *,
+    id: Annotated[  # noqa: A002 - the name of the option
+        str | None,
+        typer.Option("--id", help="The broker's lasting name.", metavar="NAME"),
+    ] = None,
     listen: Annotated[
-        str | None, typer.Option(help="Where to listen.", metavar="HOST:PORT")
+        str | None, typer.Option(help="Where to listen; '' only to dial.", metavar="HOST:PORT")
     ] = None,
     advertise: Annotated[
         list[str] | None,
@@ -25,8 +27,12 @@ def broker(
     join: Annotated[
         list[str] | None, typer.Option(help="A broker to link to.", metavar="URL")
     ] = None,
+    network: Annotated[str | None, typer.Option(help="The network's name.", metavar="NAME")] = None,
     routing: Annotated[
         str | None, typer.Option(help="The routing algorithm.", metavar="ALGORITHM")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="Configuration; options override it.", metavar="FILE")
     ] = None,
     data: Annotated[
         Path | None, typer.Option(help="Directory for what outlives the process.", metavar="DIR")
@@ -37,35 +43,35 @@ def broker(
     admin: Annotated[
         str | None, typer.Option(help="Where the admin endpoint listens.", metavar="HOST:PORT")
     ] = None,
+    token: Annotated[
+        str | None,
+        typer.Option(help="The network's secret; better in SAPWOOD_TOKEN.", metavar="TEXT"),
+    ] = None,
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Listen beyond this machine without TLS.")
     ] = False,
+    stop_with_stdin: Annotated[
+        bool,
+        typer.Option("--stop-with-stdin", help="Stop when standard input ends, too."),
+    ] = False,
 ) -> int:
-    """Run one broker until it gets SIGTERM or SIGINT."""
-    from sapwood.runtime.settings import Settings, TraceSettings
+    """Run one broker until it gets SIGTERM or SIGINT; a second signal ends it at once."""
+    from sapwood.runtime.configuration import load
+    from sapwood.runtime.process import run_broker
 
-    given = {
+    given: dict[str, Any] = {
+        "id": id,
         "listen": listen,
-        "advertise": tuple(advertise or ()) or None,
-        "join": tuple(join or ()) or None,
+        "advertise": advertise,
+        "join": join,
+        "network": network,
         "routing": routing,
-        "data": str(data) if data else None,
+        "data": None if data is None else str(data),
+        "trace.directory": None if trace is None else str(trace),
         "admin": admin,
-        "trace": TraceSettings(directory=str(trace)) if trace else None,
+        "token": token,
         "insecure": insecure or None,
     }
-    settings = Settings(
-        id=id, **{name: value for name, value in given.items() if value is not None}
-    )
-    return _run(settings)
-
-
-def _run(settings: Settings) -> int:
-    from sapwood.runtime.server import run_until_stopped
-
-    run_until_stopped(
-        settings,
-        lambda address: notice(f"broker {settings.id} listens on {address}"),
-        lambda: notice(f"broker {settings.id} is part of the network"),
-    )
+    options = {key: value for key, value in given.items() if value is not None}
+    run_broker(load(config, options, os.environ), notice, stop_with_stdin=stop_with_stdin)
     return ExitStatus.DONE

@@ -46,3 +46,19 @@ def parse_address(text: str) -> Address:
             f"{text!r} is no address; write {PLAIN}://HOST:PORT, or {TLS}://HOST:PORT for TLS"
         )
     return Address(host, DEFAULT_PORT if port is None else port, parts.scheme == TLS)
+
+
+def parse_admin(text: str) -> Address:
+    """Read the address of an admin endpoint: a port of this machine, or a host and a port.
+
+    >>> parse_admin("8470")[:2], parse_admin("10.0.0.5:8470")[:2]
+    (('127.0.0.1', 8470), ('10.0.0.5', 8470))
+    """
+    try:
+        parts = urlsplit(f"//127.0.0.1:{text}" if text.isdecimal() else f"//{text}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if not host or port is None or parts.netloc != parts.geturl().removeprefix("//"):
+        raise AddressError(f"{text!r} is no admin address; write HOST:PORT, or PORT alone")
+    return Address(host, port)

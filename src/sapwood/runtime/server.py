@@ -1,32 +1,41 @@
-"""A broker process: listening, joining, and an orderly end."""
+"""One broker with all that belongs to it: listening, joining, admin endpoint, an orderly end."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
-import signal
-import time
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
-
-import uvloop
+from typing import TYPE_CHECKING
 
 from sapwood.errors import ListenError, RefusedError
-from sapwood.runtime.address import Address, parse_address
+from sapwood.runtime.address import Address, parse_address, parse_admin
 from sapwood.runtime.joining import Joining
 from sapwood.runtime.node import Node
+from sapwood.runtime.rates import Rates
 from sapwood.runtime.reception import Reception
+from sapwood.runtime.session import next_session
 from sapwood.runtime.settings import Settings
+from sapwood.runtime.status import JoinStatus, Status, StatusTaker
+
+if TYPE_CHECKING:
+    from sapwood.runtime.admin import Admin
+
+LOOK_SECONDS = 1.0
+"""How often counts are looked at for their rates."""
 
 
 class Server:
-    """One broker with all that belongs to it, on the running event loop."""
+    """One broker on the running event loop."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, tell: Callable[[str], None] = lambda text: None) -> None:
         self.settings = settings
+        self._tell = tell
         self.node = Node(settings, next_session(settings))
         self.joinings: list[Joining] = []
+        self.admin: Admin | None = None
+        self._rates = Rates()
+        self._status = StatusTaker(self.node, self._rates)
         self._reception = Reception(self.node)
         self._server: asyncio.Server | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -42,10 +51,16 @@ class Server:
     async def start(self) -> None:
         """Listen, and begin to join."""
         self.node.start()
-        if self.settings.listen:
-            await self._listen(parse_address(self.settings.listen))
+        try:
+            if self.settings.listen:
+                await self._listen(parse_address(self.settings.listen))
+            if self.settings.admin:
+                await self._start_admin(parse_admin(self.settings.admin))
+        except BaseException:
+            await self.stop()
+            raise
         for text in self.settings.join:
-            joining = Joining(self.node, parse_address(text))
+            joining = Joining(self.node, parse_address(text), tell=self._tell_of_join)
             self.joinings.append(joining)
             self._tasks.append(asyncio.create_task(joining.run()))
 
@@ -53,6 +68,18 @@ class Server:
         """Wait for all links; a RefusedError if one will never be."""
         for joining in self.joinings:
             await joining.first
+
+    def status(self) -> Status:
+        """What this broker is doing."""
+        joins = tuple(
+            JoinStatus(
+                address=str(joining.address),
+                is_linked=joining.is_linked,
+                problem="" if joining.is_linked else joining.last_problem,
+            )
+            for joining in self.joinings
+        )
+        return self._status.take(self.address, joins)
 
     async def stop(self) -> None:
         """End in an orderly way."""
@@ -65,6 +92,8 @@ class Server:
             self._server.close()
         self._reception.close()
         await self.node.stop()
+        if self.admin is not None:
+            await self.admin.stop()
 
     async def _listen(self, address: Address) -> None:
         if not (address.is_local or self.settings.insecure or self.settings.tls.certificate):
@@ -85,59 +114,20 @@ class Server:
             what = problem.strerror or str(problem)
             raise ListenError(f"cannot listen on {address}: {what}") from None
 
+    def _tell_of_join(self, problem: str) -> None:
+        self._tell(f"broker {self.settings.id}: {problem} (trying again)")
 
-def next_session(settings: Settings) -> int:
-    """A number that is larger than those of all earlier starts of this broker.
+    async def _start_admin(self, address: Address) -> None:
+        from sapwood.runtime.admin import Admin  # noqa: PLC0415 - a web server, if one is wanted
 
-    Kept in the data directory, if there is one. Else the time will do, in milliseconds; it is the
-    least number in the first case too, so that a lost directory does no harm.
-    """
-    now = time.time_ns() // 1_000_000
-    if not settings.data:
-        return now
-    path = Path(settings.data) / "session"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        last = int(path.read_text()) if path.exists() else 0
-        session = max(last + 1, now)
-        making = path.with_suffix(".tmp")
-        making.write_text(f"{session}\n")
-        making.replace(path)
-    except (OSError, ValueError) as problem:
-        raise ListenError(f"the session number cannot be kept in {path}: {problem}") from None
-    return session
+        self.admin = Admin(self.status)
+        await self.admin.start(address)
+        self._tasks.append(asyncio.create_task(self._look_regularly()))
 
-
-def run_until_stopped(
-    settings: Settings,
-    ready: Callable[[Address | None], None],
-    joined: Callable[[], None] = lambda: None,
-) -> None:
-    """Run one broker on an event loop of its own, until SIGTERM or SIGINT.
-
-    `ready` is called when it listens, `joined` when all links to `settings.join` are there.
-    """
-    uvloop.run(_serve(settings, ready, joined))
-
-
-async def _serve(
-    settings: Settings, ready: Callable[[Address | None], None], joined: Callable[[], None]
-) -> None:
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
-    server = Server(settings)
-    await server.start()
-    ready(server.address)
-    try:
-        refused = asyncio.create_task(server.joined())
-        waiting = asyncio.create_task(stopped.wait())
-        await asyncio.wait({refused, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        if refused.done():
-            refused.result()
-            joined()
-        await waiting
-        refused.cancel()
-    finally:
-        await server.stop()
+    async def _look_regularly(self) -> None:
+        while True:
+            counts = {
+                peer.name: (peer.frames_in, peer.frames_out) for peer in self.node.peers.values()
+            }
+            self._rates.look(counts, self.node.clock.now())
+            await asyncio.sleep(LOOK_SECONDS)

@@ -1,0 +1,227 @@
+"""Configuration: a TOML file, then the environment, then the command line; each overrides the last.
+
+What is wrong is said before anything runs: with the file or option, the key, and what would be
+right. The secret is better kept out of files and process lists, so it may come from the
+environment.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.inspect import Field, Metadata, StructType, type_info
+
+from sapwood.errors import AddressError, ConfigurationError
+from sapwood.misfits import joined, misfit
+from sapwood.runtime.address import parse_address, parse_admin
+from sapwood.runtime.settings import Settings
+
+TOKEN_VARIABLE = "SAPWOOD_TOKEN"  # noqa: S105 - where the secret is, not the secret
+"""The environment variable for the shared secret."""
+
+_SECRETS = frozenset({"token"})
+_HIDDEN = "(hidden)"
+_UNITS = ("bytes", "seconds")
+
+Values = dict[str, Any]
+
+
+class Origins(NamedTuple):
+    """Where a setting may have come from."""
+
+    file: Path | None
+    options: Mapping[str, Any]
+    """Values given on the command line, by dotted key."""
+
+    def of(self, key: str) -> str:
+        """The file or option that a key was set by."""
+        if key in self.options:
+            return "on the command line"
+        return "" if self.file is None else str(self.file)
+
+
+def load(file: Path | None, options: Mapping[str, Any], environment: Mapping[str, str]) -> Settings:
+    """The effective settings of a broker.
+
+    `options` are by dotted key (``trace.directory``).
+    """
+    values = {} if file is None else read_file(file)
+    if environment.get(TOKEN_VARIABLE):
+        values["token"] = environment[TOKEN_VARIABLE]
+    for key, value in options.items():
+        _put(values, key, value)
+    return _convert(values, Origins(file, options))
+
+
+def check_file(file: Path) -> Settings:
+    """Read a file that another place completes: the id may be missing, all else must be right."""
+    values = read_file(file)
+    return _convert({"id": "B1", **values}, Origins(file, {}))
+
+
+def read_file(file: Path) -> Values:
+    """The values in a file, as they stand there."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as problem:
+        what = problem.strerror or str(problem)
+        raise ConfigurationError(f"cannot be read: {what}", origin=str(file)) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise ConfigurationError(f"is not TOML: {problem}", origin=str(file)) from None
+
+
+def _put(values: Values, key: str, value: Any) -> None:
+    *sections, name = key.split(".")
+    for section in sections:
+        inner = values.setdefault(section, {})
+        if not isinstance(inner, dict):
+            return  # the conversion says that it is no table
+        values = inner
+    values[name] = value
+
+
+def _convert(values: Values, origins: Origins) -> Settings:
+    try:
+        settings = msgspec.convert(values, Settings)
+    except msgspec.ValidationError as problem:
+        found = misfit(problem, values, Settings)
+        hint = "; give it with --id, or as id in the file" if found.key == "id" else ""
+        raise ConfigurationError(found.problem + hint, found.key, origins.of(found.key)) from None
+    for key, what in _contradictions(settings):
+        raise ConfigurationError(what, key, origins.of(key))
+    return settings
+
+
+def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
+    """What the types cannot say: keys, and what is wrong with them."""
+    yield from _wrong_addresses(settings)
+    link, tls = settings.link, settings.tls
+    if link.retry_max_seconds < link.retry_first_seconds:
+        yield (
+            "link.retry_max_seconds",
+            f"is {link.retry_max_seconds}; wanted at least retry_first_seconds, "
+            f"{link.retry_first_seconds}",
+        )
+    if (tls.key or tls.require_certificate) and not tls.certificate:
+        yield "tls.certificate", "is missing; the other keys of tls need one"
+    for name in ("certificate", "key", "authority"):
+        path = getattr(tls, name)
+        if path and not Path(path).is_file():
+            yield f"tls.{name}", f"is {path!r}; there is no such file"
+
+
+def _wrong_addresses(settings: Settings) -> Iterator[tuple[str, str]]:
+    places = [("listen", settings.listen)] if settings.listen else []
+    places += [("advertise", text) for text in settings.advertise]
+    places += [("join", text) for text in settings.join]
+    for key, text in places:
+        try:
+            parse_address(text)
+        except AddressError as problem:
+            yield key, f"is wrong: {problem}"
+    try:
+        if settings.admin:
+            parse_admin(settings.admin)
+    except AddressError as problem:
+        yield "admin", f"is wrong: {problem}"
+
+
+# --- showing it -----------------------------------------------------------------------------
+
+
+class Described(NamedTuple):
+    """One setting, for people."""
+
+    key: str
+    """With its section: ``link.buffer_bytes``."""
+    value: Any
+    default: Any
+    """None if there is none."""
+    unit: str
+    """Empty for counts and texts."""
+    limits: str
+    """What is allowed, as far as the type says; empty for anything."""
+    description: str
+
+
+def describe(settings: Settings) -> list[Described]:
+    """All settings with their values, in the order of the model."""
+    model = type_info(Settings)
+    assert isinstance(model, StructType)
+    return list(_described(model, settings, ""))
+
+
+def _described(model: StructType, values: Any, section: str) -> Iterator[Described]:
+    for field in model.fields:
+        value, key = getattr(values, field.name), joined(section, field.name)
+        if isinstance(field.type, StructType):
+            yield from _described(field.type, value, key)
+        else:
+            default = None if field.required else msgspec.to_builtins(field.default)
+            shown = _HIDDEN if value and key in _SECRETS else msgspec.to_builtins(value)
+            yield Described(key, shown, default, unit_of(key), *_about(field))
+
+
+def unit_of(key: str) -> str:
+    """The unit of a number, as its name says.
+
+    >>> unit_of("link.buffer_bytes"), unit_of("trace.seconds_max"), unit_of("client.max_clients")
+    ('bytes', 'seconds', '')
+    """
+    return next((unit for unit in _UNITS if unit in key.rpartition(".")[2].split("_")), "")
+
+
+def _about(field: Field) -> tuple[str, str]:
+    """What is allowed, and the description."""
+    assert isinstance(field.type, Metadata), f"{field.name} has no description"
+    inner = field.type.type
+    allowed = getattr(inner, "values", None)
+    if allowed is not None:
+        limits = ", ".join(map(str, allowed))
+    else:
+        signs = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
+        bounds = ((sign, getattr(inner, name, None)) for name, sign in signs.items())
+        limits = ", ".join(f"{sign} {bound:g}" for sign, bound in bounds if bound is not None)
+    about = field.type.extra_json_schema or {}
+    return limits, about["description"]
+
+
+def to_toml(settings: Settings) -> str:
+    """A configuration file with the effective values, each explained."""
+    lines: list[str] = []
+    section = ""
+    for one in describe(settings):
+        inside, _, name = one.key.rpartition(".")
+        if inside != section:
+            section = inside
+            lines += [f"[{section}]", ""]
+        notes = [
+            one.unit,
+            one.limits,
+            "" if one.default is None else f"default {_toml(one.default)}",
+        ]
+        lines += _comment(one.description, [note for note in notes if note])
+        lines += [f"{name} = {_toml(one.value)}", ""]
+    return "\n".join(lines)
+
+
+def _comment(text: str, notes: list[str]) -> list[str]:
+    from textwrap import wrap  # noqa: PLC0415 - only for this
+
+    lines = wrap(text, 96)
+    if notes:
+        lines.append(f"({'; '.join(notes)})")
+    return [f"# {line}" for line in lines]
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML writes it; JSON writes these the same way."""
+    return (
+        msgspec.json.encode(value).decode().replace(",", ", ")
+        if isinstance(value, list | tuple)
+        else msgspec.json.encode(value).decode()
+    )

@@ -1,0 +1,154 @@
+"""A network of broker processes on this machine, for `sapwood up`, the demo and tests."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Self
+
+from sapwood.protocol.tree import Topology
+from sapwood.runtime.broker_process import START_SECONDS, BrokerProcess
+
+ADMIN_PORT_OFFSET = 1000
+"""Where ports are consecutive, the admin endpoint of a broker is this far from its own."""
+
+_HOST = "127.0.0.1"
+
+
+class LocalNetwork(Mapping[str, BrokerProcess]):
+    """Broker processes by their ids. Use it as a context manager, with or without ``async``.
+
+    Every broker dials the neighbour that is nearer to the first one. Ports are consecutive from
+    `first_port`, or free ones if none is given. `arguments` go to every ``sapwood broker``.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        arguments: Sequence[str] = (),
+        *,
+        first_port: int | None = None,
+    ) -> None:
+        self.topology = topology
+        self._reservations: list[socket.socket] = []
+        self._parents = _parents(topology)
+        ports = {
+            name: self._ports(first_port, number) for number, name in enumerate(topology.brokers)
+        }
+        self._brokers = {
+            name: BrokerProcess(name, port, admin, [*self._joins(name, ports), *arguments])
+            for name, (port, admin) in ports.items()
+        }
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """The addresses of all brokers, ``B1`` first."""
+        return tuple(broker.url for broker in self.values())
+
+    def __getitem__(self, id: str) -> BrokerProcess:  # noqa: A002 - the name of the property
+        return self._brokers[id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._brokers)
+
+    def __len__(self) -> int:
+        return len(self._brokers)
+
+    def start(self) -> None:
+        """Start all brokers; return when they form one network."""
+        try:
+            for broker in self.values():
+                broker.launch()
+            deadline = time.monotonic() + START_SECONDS
+            for broker in self.values():
+                broker.wait_until_joined(max(0.0, deadline - time.monotonic()))
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Stop all brokers, from the edge of the tree inwards: each leaves it as a leaf."""
+        for names in reversed(_levels(self._parents)):
+            running = [self[name] for name in names if self[name].is_running]
+            for broker in running:
+                broker.terminate()
+            for broker in running:
+                broker.stop()
+        for reservation in self._reservations:
+            reservation.close()
+        self._reservations.clear()
+
+    @property
+    def died(self) -> list[BrokerProcess]:
+        """Brokers whose process ended by itself."""
+        return [broker for broker in self.values() if broker.has_died]
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    async def __aenter__(self) -> Self:
+        await asyncio.to_thread(self.start)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await asyncio.to_thread(self.stop)
+
+    def _joins(self, name: str, ports: Mapping[str, tuple[int, int]]) -> list[str]:
+        parent = self._parents[name]
+        return [] if parent is None else [f"--join=sapwood://{_HOST}:{ports[parent][0]}"]
+
+    def _ports(self, first_port: int | None, number: int) -> tuple[int, int]:
+        """The port of a broker, and that of its admin endpoint."""
+        if first_port is not None:
+            port = first_port + number
+            return port, port + ADMIN_PORT_OFFSET
+        return self._reserve(), self._reserve()
+
+    def _reserve(self) -> int:
+        """A free port, kept free for a broker where that is possible.
+
+        On Linux, whoever asks for reuse may listen on a port that another socket is only bound to,
+        and nobody is given it by chance.
+        """
+        reservation = socket.socket()
+        reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        reservation.bind((_HOST, 0))
+        port: int = reservation.getsockname()[1]
+        if sys.platform == "linux":
+            self._reservations.append(reservation)
+        else:
+            reservation.close()
+        return port
+
+
+def _parents(topology: Topology) -> dict[str, str | None]:
+    """Whom each broker dials: the neighbour that is nearer to the first broker."""
+    root, *others = topology.brokers
+    return {root: None, **{name: topology.path(name, root)[1] for name in others}}
+
+
+def _levels(parents: Mapping[str, str | None]) -> list[list[str]]:
+    """The brokers by their distance from the root."""
+    levels: list[list[str]] = [[name for name, parent in parents.items() if parent is None]]
+    while levels[-1]:
+        above = set(levels[-1])
+        levels.append([name for name, parent in parents.items() if parent in above])
+    return levels[:-1]

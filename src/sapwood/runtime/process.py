@@ -1,0 +1,97 @@
+"""The process of a broker: an event loop, signals, and what the operator is told."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+import uvloop
+
+from sapwood.matching.warm import exercise
+from sapwood.runtime.server import Server
+from sapwood.runtime.settings import Settings
+
+Tell = Callable[[str], None]
+
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+_FORCED: Final = 130
+"""Exit status of a process that was not given the time to end in an orderly way."""
+
+
+def run_broker(settings: Settings, tell: Tell, *, stop_with_stdin: bool = False) -> None:
+    """Run one broker on an event loop of its own, until SIGTERM or SIGINT.
+
+    A second signal ends the process at once. With `stop_with_stdin` it also stops when its
+    standard input ends, so that it does not outlive the program that started it.
+    """
+    exercise()  # what is compiled is loaded before the first notification comes
+    uvloop.run(_serve(settings, tell, stop_with_stdin))
+
+
+async def _serve(settings: Settings, tell: Tell, stop_with_stdin: bool) -> None:
+    stopped = asyncio.Event()
+    _stop_on_signals(stopped, tell)
+    if stop_with_stdin:
+        _stop_with_stdin(stopped)
+    server = Server(settings, tell)
+    await server.start()
+    try:
+        tell(f"broker {settings.id} {_places(server)}")
+        await _run(server, stopped, tell)
+    finally:
+        await server.stop()
+
+
+async def _run(server: Server, stopped: asyncio.Event, tell: Tell) -> None:
+    joined = asyncio.create_task(server.joined())
+    waiting = asyncio.create_task(stopped.wait())
+    try:
+        await asyncio.wait({joined, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if joined.done():
+            joined.result()
+            tell(f"broker {server.settings.id} is part of the network")
+        await waiting
+    finally:
+        for task in (joined, waiting):
+            task.cancel()
+        with suppress(asyncio.CancelledError):
+            await waiting
+
+
+def _places(server: Server) -> str:
+    """Where a broker can be found."""
+    where = "only dials" if server.address is None else f"listens on {server.address}"
+    admin = server.admin.address if server.admin is not None else None
+    return where if admin is None else f"{where}, admin on http://{admin.host}:{admin.port}"
+
+
+def _stop_on_signals(stopped: asyncio.Event, tell: Tell) -> None:
+    def stop() -> None:
+        if stopped.is_set():
+            tell("stopped at once")
+            os._exit(_FORCED)
+        stopped.set()
+
+    loop = asyncio.get_running_loop()
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, stop)
+
+
+def _stop_with_stdin(stopped: asyncio.Event) -> None:
+    """Let a thread wait for the end of the standard input: it may be a pipe, a file or nothing."""
+    loop = asyncio.get_running_loop()
+
+    def wait() -> None:
+        with suppress(OSError):
+            while os.read(sys.stdin.fileno(), 4096):
+                pass
+        with suppress(RuntimeError):  # the loop is closed: it has stopped already
+            loop.call_soon_threadsafe(stopped.set)
+
+    threading.Thread(target=wait, name="stdin", daemon=True).start()
