@@ -13,7 +13,7 @@ from importlib.metadata import version
 from typing import Final
 
 from sapwood.protocol.broker import Broker, BrokerConfig
-from sapwood.protocol.channel import Channel
+from sapwood.protocol.channel import Channel, Run
 from sapwood.protocol.effects import Effect, Forward, Record, Send, SetTimer
 from sapwood.protocol.events import (
     Away,
@@ -204,6 +204,7 @@ class Node:
         """A neighbour or client is gone for good, with all it wanted."""
         if self.peers.get(peer.name) is not peer:
             return
+        since = self.clock.now() if peer.away_since is None else peer.away_since
         del self.peers[peer.name]
         self._touched.pop(peer, None)
         self._owing.pop(peer, None)
@@ -214,7 +215,27 @@ class Node:
             peer.connection.close(goodbye)
             self._detach(peer)
         self.counts["abandoned"] += peer.channel.abandon()
-        self.handle(ClientDown(peer.name) if peer.is_client else LinkDown(peer.name))
+        if peer.is_client:
+            self._client_left(peer, since)
+        else:
+            self.handle(LinkDown(peer.name))
+
+    def _client_left(self, peer: Peer, since: float) -> None:
+        """A client is gone, and has been since a time: the trace says that its claims ended then.
+
+        Nothing was owed to it while its stream was kept in vain, and by now it may have said the
+        same to another broker.
+        """
+        now = self.clock.now()
+        effects = self.broker.handle(ClientDown(peer.name), now)
+        if self.tracer is not None:
+            for effect in effects:
+                if isinstance(effect, Record):
+                    self.tracer.record(since, effect.kind, effect.fields)
+            self.tracer.forget(peer.name)
+        others = [effect for effect in effects if not isinstance(effect, Record)]
+        self._carry_out(others, now, None)
+        self._flush()
 
     async def is_alive(self, peer: Peer, patience: float) -> bool:
         """Whether the other side of a connection answers."""
@@ -274,16 +295,20 @@ class Node:
             connection.close(Goodbye(PROTOCOL, reason))
 
     def _acknowledged(self, peer: Peer, ack: Ack) -> None:
-        done = peer.channel.acknowledge(ack)
-        if peer.is_client and self.tracer is not None:
-            now = self.clock.now()
-            fields = {"client": peer.name, "target": peer.name}
-            for run in done:
-                if run.data is not None and run.size:
-                    self.tracer.record(now, "delivered", fields, run.data)
+        self._record_delivered(peer, peer.channel.acknowledge(ack))
         if peer.holds:
             self.flow.drained(peer)
         peer.flush()
+
+    def _record_delivered(self, peer: Peer, runs: list[Run]) -> None:
+        """Delivered is what a client says it has got."""
+        if self.tracer is None or not peer.is_client:
+            return
+        now = self.clock.now()
+        fields = {"client": peer.name, "target": peer.name}
+        for run in runs:
+            if run.data is not None and run.size:
+                self.tracer.record(now, "delivered", fields, run.data)
 
     def _told_goodbye(self, peer: Peer, connection: Connection, goodbye: Goodbye) -> None:
         if goodbye.code == LEAVING:

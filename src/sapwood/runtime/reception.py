@@ -169,7 +169,7 @@ class Reception:
         node = self._node
         is_client = hello.role == CLIENT
         if is_client and node.tracer is not None:
-            node.tracer.client(name, hello.order)
+            node.tracer.client(name, hello.order, returns=bool(hello.resume))
         return Peer(
             name,
             hello.session,

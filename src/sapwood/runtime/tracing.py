@@ -1,41 +1,54 @@
 """What a live broker records: handed over by the event loop, written by a thread.
 
-The loop only appends what happened, as the bytes it has anyway. The thread takes frames apart and
-writes Parquet. What waits is bounded: if the thread does not keep up, rows are left out and a
-``trace_gap`` row says so.
+The loop only notes what happened, with the bytes it has anyway, and hands the notes over in
+batches. The thread makes columns of them (``tracing_columns``), mostly in compiled code that leaves
+the interpreter to the loop, and writes Parquet. What waits is bounded: if the thread does not keep
+up, happenings are left out and a ``trace_gap`` row says so. It also says so when the session before
+this one crashed, and when a file could not be written.
 """
 
 from __future__ import annotations
 
 import queue
 import threading
-from contextlib import suppress
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
-import msgspec
-
-from sapwood.errors import FrameError, SapwoodError
-from sapwood.filters.values import Value
+from sapwood.errors import TraceWriteError
+from sapwood.runtime import tracing_frames
 from sapwood.runtime.settings import TraceSettings
-from sapwood.trace.schema import Row, RunSettings
+from sapwood.runtime.tracing_columns import Begun, Happening, Item, Orders, Segment
+from sapwood.trace.schema import (
+    ADVERTISED,
+    CLOCK,
+    SUBSCRIBED,
+    TRACE_GAP,
+    UNADVERTISED,
+    UNSUBSCRIBED,
+    RunSettings,
+)
 from sapwood.trace.writer import SegmentLimits, TraceWriter
-from sapwood.wire.frames import HEADER_SIZE, NOTIFICATION_TYPES, decode_envelope, decode_head, split
 
-_ITEM_BYTES = 200
-"""About what one item takes beside its frames."""
+BATCH_BYTES: Final = 2**20
+"""What is noted before it is handed over; earlier, if time passes."""
+
+TICK_SECONDS: Final = 0.5
+"""Longest time between two calls of `Tracer.tick`: so long a note may wait to be handed over."""
+
+_ITEM_BYTES: Final = 200
+"""About what one note takes beside its frames."""
+
+_ROWS_MAX: Final = 1_000_000
+"""Rows of one file."""
+
+_ENDS: Final = {SUBSCRIBED: UNSUBSCRIBED, ADVERTISED: UNADVERTISED}
 
 
-class Happening(NamedTuple):
-    """Something to be recorded: a row, or notifications as a run of frames."""
+class _Batch(NamedTuple):
+    """Notes that are handed over together."""
 
-    at: float
-    kind: str
-    fields: dict[str, Any]
-    data: bytes = b""
-
-
-_Item: TypeAlias = Happening | tuple[str, int] | float | None
-"""Also: a client with its order so far, the time, and the end."""
+    items: list[Item]
+    size: int
+    now: float
 
 
 class Tracer:
@@ -45,115 +58,150 @@ class Tracer:
         self, settings: TraceSettings, broker: str, session: int, run_settings: RunSettings
     ) -> None:
         self.left_out = 0
-        """Happenings that were not recorded because too much was waiting."""
+        """Happenings that were not recorded: too much was waiting, or a file failed."""
+        self.failure = ""
+        """Why a file could not be written, if that was so."""
         self._settings = settings
-        self._orders: dict[str, int] = {}
-        """By client: how much it published and got, in its own order."""
-        self._owner: dict[str, Any] = {"run": settings.run, "broker": broker, "session": session}
         self._writer = TraceWriter(
             settings.directory,
             settings.run,
             broker,
             session,
             settings=run_settings,
-            limits=SegmentLimits(seconds_max=settings.seconds_max),
+            limits=SegmentLimits(seconds_max=settings.seconds_max, rows_max=_ROWS_MAX),
         )
-        self._queue: queue.SimpleQueue[Happening | tuple[str, int] | float | None] = (
-            queue.SimpleQueue()
-        )
-        self._waiting_bytes = 0
-        self._written_bytes = 0
+        self._noted: list[Item] = []
+        self._noted_bytes = 0
+        self._handed_bytes = 0
+        self._done_bytes = 0
+        self._now = 0.0
         self._has_gap = False
-        self._step = 0
-        self.failure = ""
+        self._returned: dict[str, set[tuple[str, str]]] = {}
+        """By client that was lost by an earlier session: what it has claimed again."""
+        self._queue: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="trace", daemon=True)
+        self._orders = Orders()
+        self._segment = Segment(self._orders, 1)
 
     def start(self, now: float) -> None:
         """Begin to write; if the session before this one crashed, rows of it may be missing."""
+        tracing_frames.warm()
         if self._writer.interrupted:
-            self.record(now, "trace_gap", {})
+            self.record(now, TRACE_GAP, {})
         self._thread.start()
 
     def record(self, at: float, kind: str, fields: dict[str, Any], data: bytes = b"") -> None:
-        """Take something to be recorded.
+        """Take something to be recorded: a row, or a row for each notification in some frames.
 
         What a client published and got is to be handed over in the client's own order.
         """
         size = _ITEM_BYTES + len(data)
-        if self._waiting_bytes - self._written_bytes + size > self._settings.queue_bytes:
+        if self.waiting_bytes + size > self._settings.queue_bytes:
             self.left_out += 1
             self._has_gap = True
             return
         if self._has_gap:
             self._has_gap = False
-            self.record(at, "trace_gap", {})
-        self._waiting_bytes += size
-        self._queue.put(Happening(at, kind, fields, data))
+            self._note(Happening(at, TRACE_GAP, {}), _ITEM_BYTES)
+        if kind in _ENDS and self._returned:
+            self._end_before(at, kind, fields)
+        self._note(Happening(at, kind, fields, data), size)
+        self._now = at
+        if self._noted_bytes >= BATCH_BYTES:
+            self._hand_over()
 
-    def client(self, name: str, order: int) -> None:
-        """A client is here that has published and got so much elsewhere."""
-        self._queue.put((name, order))
+    def client(self, name: str, order: int, *, returns: bool = False) -> None:
+        """A client is here that has published and got so much elsewhere.
+
+        One that returns had a stream with another session of this broker, or with another broker:
+        what it wanted there ended with that stream, and what it says now begins anew. The old
+        session may not have been able to record that.
+        """
+        self._note(Begun(name, order), _ITEM_BYTES)
+        self._returned.pop(name, None)
+        if returns:
+            self._returned[name] = set()
+
+    def forget(self, name: str) -> None:
+        """A client has left, and will not be back in this stream."""
+        self._returned.pop(name, None)
+        self._note(Begun(name, None), _ITEM_BYTES)
 
     def tick(self, now: float) -> None:
         """Time passes: what is old enough is written."""
-        self._queue.put(now)
+        self._now = now
+        self._hand_over()
 
     def close(self, now: float) -> None:
         """Write the rest; the trace is whole then."""
+        self._now = now
         if self._has_gap:
-            self._queue.put(Happening(now, "trace_gap", {}))
-        self._queue.put(Happening(now, "clock", {}))
+            self._note(Happening(now, TRACE_GAP, {}), _ITEM_BYTES)
+        self._note(Happening(now, CLOCK, {}), _ITEM_BYTES)
+        self._hand_over()
         self._queue.put(None)
         self._thread.join()
+
+    @property
+    def waiting_bytes(self) -> int:
+        """What was noted and is not in a segment yet, in bytes."""
+        return self._noted_bytes + self._handed_bytes - self._done_bytes
+
+    def _note(self, item: Item, size: int) -> None:
+        self._noted.append(item)
+        self._noted_bytes += size
+
+    def _hand_over(self) -> None:
+        batch = _Batch(self._noted, self._noted_bytes, self._now)
+        self._handed_bytes += self._noted_bytes
+        self._noted, self._noted_bytes = [], 0
+        self._queue.put(batch)
+
+    def _end_before(self, at: float, kind: str, fields: dict[str, Any]) -> None:
+        """A client that was lost claims something: whatever it claimed before is over."""
+        claimed = self._returned.get(fields["client"])
+        claim = (kind, fields["filter"])
+        if claimed is not None and claim not in claimed:
+            claimed.add(claim)
+            ended = {"client": fields["client"], "filter": fields["filter"]}
+            self._note(Happening(at, _ENDS[kind], ended), _ITEM_BYTES)
 
     # In the thread
 
     def _work(self) -> None:
+        while (batch := self._queue.get()) is not None:
+            self._segment.add(batch.items)
+            self._done_bytes += batch.size
+            if self._is_due(batch.now):
+                self._write(batch.now)
+        self._write(self._now)
         try:
-            while (item := self._queue.get()) is not None:
-                if isinstance(item, float):
-                    self._writer.tick(item)
-                elif not isinstance(item, Happening):
-                    self._orders[item[0]] = item[1]
-                else:
-                    self._write(item)
-                    self._written_bytes += _ITEM_BYTES + len(item.data)
             self._writer.close()
-        except SapwoodError as problem:
+        except TraceWriteError as problem:
             self.failure = str(problem)
-            while self._queue.get() is not None:
-                self.left_out += 1
 
-    def _write(self, item: Happening) -> None:
-        if not item.data:
-            self._row(item.at, item.kind, item.fields)
+    def _is_due(self, now: float) -> bool:
+        """Whether the segment should be written before the next batch comes."""
+        segment = self._segment
+        if segment.first_at is None:
+            return False
+        # Either way: a clock that was set back must not keep rows in memory for hours.
+        age = abs(now - segment.first_at)
+        return (
+            age + TICK_SECONDS >= self._settings.seconds_max
+            or segment.rows >= _ROWS_MAX
+            or segment.size >= SegmentLimits().bytes_max
+        )
+
+    def _write(self, now: float) -> None:
+        """Write the segment as a file, and begin the next one."""
+        segment = self._segment
+        self._segment = Segment(self._orders, segment.next_step)
+        if not segment.rows:
             return
-        for kind, head, body in split(item.data):
-            if kind in NOTIFICATION_TYPES:
-                with suppress(FrameError):  # the broker has refused it
-                    self._write_notification(item, head, body)
-
-    def _write_notification(self, item: Happening, head: bytes, body: bytes) -> None:
-        publisher, attributes = decode_head(head)
-        fields = {
-            **item.fields,
-            "publisher": publisher,
-            "sequence": decode_envelope(body).sequence,
-            "bytes": HEADER_SIZE + len(head) + len(body),
-        }
-        client = item.fields.get("client")
-        if item.kind == "published":
-            if publisher != client:
-                return  # refused, too
-            fields["attributes"] = _json(attributes)
-        if client is not None:
-            self._orders[client] = fields["client_order"] = self._orders.get(client, 0) + 1
-        self._row(item.at, item.kind, fields)
-
-    def _row(self, at: float, kind: str, fields: dict[str, Any]) -> None:
-        self._step += 1
-        self._writer.write(Row(**self._owner, step=self._step, at=at, kind=kind, **fields))
-
-
-def _json(attributes: dict[str, Value]) -> str:
-    return msgspec.json.encode(attributes).decode()
+        try:
+            self._writer.write_columns(segment.columns(), has_gap=segment.has_gap)
+        except TraceWriteError as problem:
+            self.failure = str(problem)
+            self.left_out += segment.rows
+            self._segment.add([Happening(now, TRACE_GAP, {})])

@@ -7,7 +7,7 @@ directory, or a client, does not need it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from sapwood.errors import TraceError
 from sapwood.trace.schema import COLUMNS, REQUIRED, Row
@@ -52,6 +52,88 @@ def to_table(rows: Sequence[Row], metadata: Mapping[str, str]) -> Any:
         arrays.append(arrow.array([(row.extra or {}).get(name) for row in rows]))
         fields.append(arrow.field(name, arrays[-1].type))
     return arrow.Table.from_arrays(arrays, schema=arrow.schema(fields, metadata=dict(metadata)))
+
+
+class Texts(NamedTuple):
+    """A column of texts that repeat: an array of places in a list of texts, -1 for null."""
+
+    places: Any
+    texts: Sequence[str]
+
+
+def from_columns(columns: Mapping[str, Any], metadata: Mapping[str, str]) -> Any:
+    """A table from whole columns, for who has many rows at once and no time to make them.
+
+    A column is a NumPy array, or `Texts`. In one of integers that may be null, 0 is null: what is
+    counted there begins at 1. A column that is not there is null everywhere.
+    """
+    arrow, _ = modules()
+    count = len(columns["step"])
+    fields, arrays = [], []
+    for field in schema():
+        column = columns.get(field.name)
+        if isinstance(column, Texts):
+            array = _from_texts(column)
+            field = arrow.field(field.name, array.type, nullable=field.nullable)
+        elif column is None:
+            array = arrow.nulls(count, field.type)
+        else:
+            mask = column == 0 if field.nullable else None
+            array = arrow.array(column, field.type, mask=mask)
+        fields.append(field)
+        arrays.append(array)
+    return arrow.Table.from_arrays(arrays, schema=arrow.schema(fields, metadata=dict(metadata)))
+
+
+def _from_texts(column: Texts) -> Any:
+    arrow, _ = modules()
+    indices = arrow.array(column.places, arrow.int32(), mask=column.places < 0)
+    return arrow.DictionaryArray.from_arrays(indices, arrow.array(column.texts, arrow.string()))
+
+
+def distinct(pieces: Any, offsets: Any) -> tuple[Any, list[bytes]]:
+    """Of many pieces of bytes, one behind the other, the different ones, and which is which.
+
+    `pieces` is an array of bytes, `offsets` one of 32-bit integers: where each piece begins, and
+    the end of the last. Compiled, and other threads go on meanwhile.
+    """
+    arrow, _ = modules()
+    buffers = [None, arrow.py_buffer(offsets), arrow.py_buffer(pieces)]
+    encoded = arrow.Array.from_buffers(arrow.binary(), len(offsets) - 1, buffers)
+    encoded = encoded.dictionary_encode()
+    return encoded.indices.to_numpy(), encoded.dictionary.to_pylist()
+
+
+_COUNTED: Final = ("step", "sequence", "client_order")
+"""Columns that mostly grow by one: as differences they take next to nothing."""
+
+
+def write_rows(table: Any, file: Any) -> None:
+    """Write a table of `to_table` into an open file."""
+    _, parquet = modules()
+    parquet.write_table(
+        table, file, compression="zstd", row_group_size=table.num_rows, write_page_checksum=True
+    )
+
+
+def write_columns(table: Any, file: Any) -> None:
+    """Write a table of `from_columns` into an open file: the same to readers, but quick.
+
+    Texts are in the file what they are here, places in a list; to whoever reads, they are texts.
+    """
+    _, parquet = modules()
+    with parquet.ParquetWriter(
+        file,
+        table.schema,
+        compression="zstd",
+        use_dictionary=[name for name in table.column_names if name not in _COUNTED],
+        column_encoding=dict.fromkeys(_COUNTED, "DELTA_BINARY_PACKED"),
+        write_page_checksum=True,
+        store_schema=False,
+    ) as writer:
+        said = table.schema.metadata
+        writer.add_key_value_metadata({key.decode(): said[key].decode() for key in said})
+        writer.write_table(table, row_group_size=table.num_rows)
 
 
 def to_rows(table: Any) -> Iterator[Row]:

@@ -14,12 +14,12 @@ The time comes with the rows, or with `TraceWriter.tick`; no clock is read here.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, BinaryIO, Final, Self
 from urllib.parse import quote
 
 import msgspec
@@ -120,13 +120,44 @@ class TraceWriter:
         """Write what waits, as one file."""
         if not self._rows:
             return
-        path = self._path(self._rows[0])
-        making = path.with_name(f".{path.name}{_MAKING}")
-        with _telling("write", path):
-            self._put(making, path)
+        self._write_file(
+            self._rows[0],
+            lambda file: arrow.write_rows(arrow.to_table(self._rows, self._metadata), file),
+        )
         if any(row.kind == TRACE_GAP for row in self._rows):
             self._forget_stale()
         self._clear()
+
+    def write_columns(self, columns: Mapping[str, Any], *, has_gap: bool = False) -> None:
+        """Write many rows at once as one file, after those that wait.
+
+        The columns are those of `sapwood.trace.arrow.from_columns`, without who recorded them;
+        steps grow. `has_gap` says whether a ``trace_gap`` row is among them.
+        """
+        run, broker, session = self._owner
+        count = len(columns["step"])
+        if not count:
+            return
+        first = Row(
+            run=run, broker=broker, session=session,
+            step=int(columns["step"][0]), at=float(columns["at"][0]), kind="",
+        )  # fmt: skip
+        self._check(first)
+        self.flush()
+        nowhere = columns["step"] * 0
+        owner = {
+            "run": arrow.Texts(nowhere, (run,)),
+            "broker": arrow.Texts(nowhere, (broker,)),
+            "session": nowhere + session,
+        }
+        whole = {**columns, **owner}
+        self._write_file(
+            first,
+            lambda file: arrow.write_columns(arrow.from_columns(whole, self._metadata), file),
+        )
+        if has_gap:
+            self._forget_stale()
+        self._last_step = int(columns["step"][-1])
 
     def discard(self) -> int:
         """Give up what waits, because it cannot be written; the number of rows given up.
@@ -189,20 +220,21 @@ class TraceWriter:
         folder = self._home / f"date={date_of(first)}" / f"broker={_segment(first.broker)}"
         return folder / f"{first.session:06d}-{first.step:012d}{SUFFIX}"
 
-    def _put(self, making: Path, path: Path) -> None:
+    def _write_file(self, first: Row, write: Callable[[BinaryIO], None]) -> None:
+        path = self._path(first)
+        making = path.with_name(f".{path.name}{_MAKING}")
+        with _telling("write", path):
+            self._put(making, path, write)
+
+    def _put(self, making: Path, path: Path, write: Callable[[BinaryIO], None]) -> None:
         """Write under another name, then give the file its own."""
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
             raise TraceWriteError(
                 f"cannot write {path}: it exists; a run of the same name has been recorded there"
             )
-        table = arrow.to_table(self._rows, self._metadata)
-        _, parquet = arrow.modules()
         with making.open("wb") as file:
-            parquet.write_table(
-                table, file, compression="zstd", row_group_size=len(self._rows),
-                write_page_checksum=True,
-            )  # fmt: skip
+            write(file)
             file.flush()
             if self._durable:
                 os.fsync(file.fileno())
