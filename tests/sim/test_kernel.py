@@ -12,17 +12,19 @@ from sapwood.errors import ParameterError
 from sapwood.sim.kernel import Kernel
 
 
-@given(st.lists(st.integers(0, 5)))
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans())))
 def test_things_happen_in_the_order_of_time_and_ties_in_the_order_they_were_scheduled(
-    times: list[int],
+    times: list[tuple[int, bool]],
 ) -> None:
+    """However they were scheduled: for some time, or for soon."""
     kernel = Kernel()
     happened: list[tuple[float, int]] = []
-    for number, time in enumerate(times):
-        kernel.at(time, lambda number: happened.append((kernel.now, number)), number)
+    for number, (time, is_soon) in enumerate(times):
+        schedule = kernel.soon if is_soon else kernel.at
+        schedule(time, lambda number: happened.append((kernel.now, number)), number)
     assert len(kernel) == len(times)
     kernel.run()
-    assert happened == sorted((float(time), number) for number, time in enumerate(times))
+    assert happened == sorted((float(time), number) for number, (time, _) in enumerate(times))
     assert kernel.steps == len(times)
     assert len(kernel) == 0
 
@@ -33,7 +35,7 @@ def test_what_happens_can_schedule_more_even_for_now() -> None:
 
     def first() -> None:
         happened.append("first")
-        kernel.at(kernel.now, happened.append, "third")
+        kernel.soon(kernel.now, happened.append, "third")
         kernel.at(kernel.now + 1, happened.append, "fourth")
 
     kernel.at(1.0, first)
@@ -46,8 +48,8 @@ def test_what_happens_can_schedule_more_even_for_now() -> None:
 def test_a_run_ends_at_its_time_and_can_be_continued() -> None:
     kernel = Kernel()
     happened: list[int] = []
-    for time in (1, 2, 3):
-        kernel.at(time, happened.append, time)
+    for time, schedule in ((1, kernel.at), (2, kernel.soon), (3, kernel.soon)):
+        schedule(time, happened.append, time)
     kernel.run(until=2)
     assert (happened, kernel.now, len(kernel)) == ([1, 2], 2.0, 1)
     kernel.run(until=2.5)
@@ -64,6 +66,8 @@ def test_nothing_can_be_scheduled_for_the_past_or_for_never(time: float) -> None
     kernel.run(until=1.0)
     with pytest.raises(ParameterError, match=r"it is 1\.0 already"):
         kernel.at(time, print)
+    with pytest.raises(ParameterError, match=r"it is 1\.0 already"):
+        kernel.soon(time, print)
     assert len(kernel) == 0
 
 

@@ -50,6 +50,12 @@ class BoundedKernel(Kernel):
             raise RunawayError(f"more than {EVENTS_MAX} events")
         super().at(time, action, *arguments)
 
+    def soon(self, time: float, action: Action, *arguments: Any) -> None:
+        """The same for what comes in the order of time."""
+        if self.steps > EVENTS_MAX:
+            raise RunawayError(f"more than {EVENTS_MAX} events")
+        super().soon(time, action, *arguments)
+
 
 class Outcome(msgspec.Struct, kw_only=True):
     """What one run came to."""
