@@ -27,9 +27,9 @@ NOWHERE: Destinations = ()
 # How msgpack begins a pair and a text.
 _PAIR = 0x92
 _SHORT_TEXT = 0xA0
-_SHORT_TEXT_END = 0xC0
+SHORT_TEXT_END = 0xC0
 _TEXT_8 = 0xD9
-_PAIR_AND_SHORT_TEXT = 2 - _SHORT_TEXT
+PAIR_AND_SHORT_TEXT = 2 - _SHORT_TEXT
 _PAIR_AND_TEXT_8 = 3
 
 
@@ -58,8 +58,8 @@ def publisher_end(data: bytes, head_at: int) -> int:
     but harmless: nothing that begins so is ever remembered. There must be three bytes to look at.
     """
     marker = data[head_at + 1]
-    if marker < _SHORT_TEXT_END:
-        return head_at + marker + _PAIR_AND_SHORT_TEXT
+    if marker < SHORT_TEXT_END:
+        return head_at + marker + PAIR_AND_SHORT_TEXT
     return head_at + data[head_at + 2] + _PAIR_AND_TEXT_8
 
 
@@ -70,7 +70,7 @@ def split_head(head: bytes) -> tuple[bytes, bytes]:
     bytes: the parts of one head must never be mistaken for those of another.
     """
     marker = head[1]
-    is_text = _SHORT_TEXT <= marker < _SHORT_TEXT_END or marker == _TEXT_8
+    is_text = _SHORT_TEXT <= marker < SHORT_TEXT_END or marker == _TEXT_8
     if head[0] != _PAIR or not is_text:
         raise FrameError(
             "the head of a notification is not a pair, or its publisher has over 255 bytes"

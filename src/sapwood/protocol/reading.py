@@ -15,7 +15,14 @@ from sapwood.filters.values import Value
 from sapwood.protocol.drops import Drop, Drops
 from sapwood.protocol.effects import Effect, Forward, Send
 from sapwood.protocol.events import Received
-from sapwood.protocol.forwarding import NOWHERE, Destinations, Forwarding, publisher_end
+from sapwood.protocol.forwarding import (
+    NOWHERE,
+    PAIR_AND_SHORT_TEXT,
+    SHORT_TEXT_END,
+    Destinations,
+    Forwarding,
+    publisher_end,
+)
 from sapwood.protocol.messages import Refused
 from sapwood.wire.frames import (
     CONTROL,
@@ -31,6 +38,9 @@ from sapwood.wire.frames import (
 
 NOTIFICATION_SIZE = HEADER_SIZE + ENVELOPE_SIZE
 """What every notification has at least."""
+
+_MARKER_AT = HEADER_SIZE + 1
+_SHORT_REST = HEADER_SIZE + PAIR_AND_SHORT_TEXT
 
 DecodeHead: TypeAlias = Callable[[bytes], tuple[str, dict[str, Value]]]
 """Publisher and attributes of a head. They may be shared by all who ask: nobody changes them."""
@@ -88,9 +98,14 @@ class Reader:
         if kind != NOTIFICATION or body_at + body != len(data) or body < ENVELOPE_SIZE:
             return self._read_many(source, data, now)
         known = self._known.get(source)
-        if known is not None:  # the same as _remembered, without the call
+        if known is not None:  # the same as _remembered and publisher_end, without the calls
             publishers, plans = known
-            rest_at = publisher_end(data, HEADER_SIZE)
+            marker = data[_MARKER_AT]
+            rest_at = (
+                marker + _SHORT_REST
+                if marker < SHORT_TEXT_END
+                else publisher_end(data, HEADER_SIZE)
+            )
             if data[HEADER_SIZE:rest_at] in publishers:
                 plan = plans.get(data[rest_at:body_at])
                 if plan is not None:
