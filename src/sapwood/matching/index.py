@@ -15,6 +15,7 @@ from sapwood.errors import DuplicateKeyError, FilterTypeError, UnknownKeyError
 from sapwood.filters.filter import Filter
 from sapwood.filters.notification import Notification, attributes_of
 from sapwood.filters.values import Value, check_attributes
+from sapwood.matching import lookup
 from sapwood.matching.domains import choose_cells
 from sapwood.matching.layout import (
     DESTINATION_SLOT,
@@ -129,6 +130,13 @@ class MatchIndex(Generic[Key]):
 
     def destinations(self, notification: Event, exclude: Hashable = None) -> list[Any]:
         """The destinations, except one, for which at least one filter matches."""
+        if (
+            self._rows.others == 0
+            and type(notification) is dict
+            and len(notification) <= lookup.ATTRIBUTES_MAX
+            and self._rows.count <= lookup.ROWS_MAX
+        ):
+            return self._looked_up(check_attributes(notification), exclude)
         return self.destinations_batch([notification], exclude)[0]
 
     def destinations_batch(
@@ -136,6 +144,12 @@ class MatchIndex(Generic[Key]):
     ) -> list[list[Any]]:
         """For each notification, the destinations for which at least one filter matches."""
         return self._query(notifications, self._destinations, self._destination_of.get(exclude, 0))
+
+    def _looked_up(self, attributes: Mapping[str, Value], exclude: Hashable) -> list[Any]:
+        """The destinations without the engine: all filters are single values."""
+        found = self._rows.lookup().destinations(self._vocabulary.slots_of(attributes))
+        left_out = (0, self._destination_of.get(exclude, 0))
+        return [self._destinations[number] for number in found if number not in left_out]
 
     def optimize(self) -> None:
         """Rearrange everything, using what the notifications matched so far were like."""

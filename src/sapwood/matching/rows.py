@@ -16,6 +16,7 @@ from sapwood.filters.number_set import LOWEST, NumberCuts
 from sapwood.filters.text_set import TextCuts
 from sapwood.matching.layout import (
     CHAINS,
+    ENTRY_DESTINATION,
     ENTRY_FIRST_ROW,
     HIGH_KIND,
     HIGH_SIDE,
@@ -37,6 +38,7 @@ from sapwood.matching.layout import (
     TEXT_RANGES,
     Memory,
 )
+from sapwood.matching.lookup import ValueLookup
 from sapwood.matching.stores import number_bits
 from sapwood.matching.vocabulary import Vocabulary, members_of
 
@@ -65,6 +67,9 @@ class RowStore:
 
     def __init__(self, memory: Memory, vocabulary: Vocabulary) -> None:
         self.longest = 0
+        self.others = 0
+        """How many rows, not counting removed ones, are more than a single value."""
+        self._lookup: ValueLookup | None = None
         self._memory = memory
         self._vocabulary = vocabulary
         self._rows = Waiting()
@@ -87,7 +92,25 @@ class RowStore:
         predicates.count += len(box)
         if len(box) > self.longest:
             self.longest = len(box)
+        if len(box) != 1 or predicates.items[-1][0] != POINT:
+            self.others += 1
+            self._lookup = None
+        elif self._lookup is not None:
+            destination = int(self._memory[ENTRY_DESTINATION][entry])
+            self._lookup.add(predicates.items[-1][1], destination)
         return row
+
+    def lookup(self) -> ValueLookup:
+        """Destinations by value, if all rows are single values; from now on kept up to date."""
+        if self._lookup is None:
+            self.flush()
+            memory = self._memory
+            live = np.flatnonzero(memory[ROW_ENTRY][: self.count] >= 0)
+            slots = memory[PREDICATE_REFERENCE][memory[ROW_FIRST][live]]
+            destinations = memory[ENTRY_DESTINATION][memory[ROW_ENTRY][live]]
+            rows = zip(slots.tolist(), destinations.tolist(), strict=True)
+            self._lookup = ValueLookup(rows)
+        return self._lookup
 
     def _predicate(self, attribute: int, constraint: Constraint) -> tuple[int, int]:
         """Kind and reference of a constraint on an attribute."""
@@ -148,11 +171,16 @@ class RowStore:
     def drop(self, row: int, is_arranged: bool) -> None:
         """Mark a row as removed, where it is arranged too, and release what it refers to."""
         memory, vocabulary = self._memory, self._vocabulary
+        first, count = int(memory[ROW_FIRST][row]), int(memory[ROW_COUNT][row])
+        if count != 1 or memory[PREDICATE_KIND][first] != POINT:
+            self.others -= 1
+        elif self._lookup is not None:
+            destination = int(memory[ENTRY_DESTINATION][memory[ROW_ENTRY][row]])
+            self._lookup.discard(int(memory[PREDICATE_REFERENCE][first]), destination)
         memory[ROW_ENTRY][row] = -1
         if is_arranged:
             memory[CHAINS][memory[ROW_PLACE][row] + 1, 1] = -1
-        first = int(memory[ROW_FIRST][row])
-        for at in range(first, first + int(memory[ROW_COUNT][row])):
+        for at in range(first, first + count):
             kind, reference = memory[PREDICATE_KIND][at], int(memory[PREDICATE_REFERENCE][at])
             if kind == NUMBER_RANGE:
                 vocabulary.release_attribute(int(memory[NUMBER_RANGES][reference, 0]))

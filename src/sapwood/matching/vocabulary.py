@@ -7,6 +7,7 @@ a set also keeps the slots of its points alive.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -168,6 +169,15 @@ class Vocabulary:
                 self.release(self._slot_of(attribute, value))
         else:
             self._set_slot(attribute, meaning, 0)
+
+    def slots_of(self, attributes: Mapping[str, Value]) -> list[int]:
+        """The slots of the values that somebody named."""
+        slots = []
+        for name, value in attributes.items():
+            number = self.names.get(name)
+            if number is not None and (slot := self._slot_of(number, value)):
+                slots.append(slot)
+        return slots
 
     def reuse_retired(self) -> None:
         """No segment names a retired slot any more: they may be given out again."""
