@@ -24,6 +24,7 @@ class LocalNetwork(Mapping[str, BrokerProcess]):
 
     Every broker dials the neighbour that is nearer to the first one. Ports are consecutive from
     `first_port`, or free ones if none is given. `arguments` go to every ``sapwood broker``.
+    `dials` has the addresses that some brokers dial instead, such as that of a proxy in between.
     """
 
     def __init__(
@@ -32,8 +33,10 @@ class LocalNetwork(Mapping[str, BrokerProcess]):
         arguments: Sequence[str] = (),
         *,
         first_port: int | None = None,
+        dials: Mapping[str, str] | None = None,
     ) -> None:
         self.topology = topology
+        self._dials = dials or {}
         self._reservations: list[socket.socket] = []
         self._parents = _parents(topology)
         ports = {
@@ -59,9 +62,15 @@ class LocalNetwork(Mapping[str, BrokerProcess]):
         return len(self._brokers)
 
     def start(self) -> None:
-        """Start all brokers; return when they form one network."""
+        """Start all brokers; return when they form one network.
+
+        The first one goes ahead: if something has to be compiled, it is compiled once.
+        """
+        first, *others = self.values()
         try:
-            for broker in self.values():
+            first.launch()
+            first.wait_until_listening()
+            for broker in others:
                 broker.launch()
             deadline = time.monotonic() + START_SECONDS
             for broker in self.values():
@@ -113,7 +122,9 @@ class LocalNetwork(Mapping[str, BrokerProcess]):
 
     def _joins(self, name: str, ports: Mapping[str, tuple[int, int]]) -> list[str]:
         parent = self._parents[name]
-        return [] if parent is None else [f"--join=sapwood://{_HOST}:{ports[parent][0]}"]
+        if parent is None:
+            return []
+        return [f"--join={self._dials.get(name, f'sapwood://{_HOST}:{ports[parent][0]}')}"]
 
     def _ports(self, first_port: int | None, number: int) -> tuple[int, int]:
         """The port of a broker, and that of its admin endpoint."""
