@@ -21,4 +21,11 @@ def spark() -> Iterator[SparkSession]:
     session.stop()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep all tests of the session in one process, where tests are spread over several."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
 TEST_SETTINGS = {"spark.sql.shuffle.partitions": "2"}

@@ -2,9 +2,10 @@
 
 The workers need the packages that Sapwood uses, not Sapwood. What is sent is a zip whose package
 `sapwood` unpacks the real one into a folder of the worker's machine, named after its content, and
-takes its place. So modules are files there: they are compiled once, and what Numba compiles is
-kept for the next job and shared by all workers of a machine. Run from inside a zip, every process
-would compile all kernels anew.
+takes its place. So modules are files there, and what Numba compiles is kept for the next job and
+shared by all workers of a machine; run from inside a zip, every process would compile all kernels
+anew. Kernels that are compiled here go along: a worker with the same kind of processor, Python and
+Numba need not compile at all.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _PAYLOAD = "sapwood-payload.zip"
-_LEFT_OUT = ("__pycache__", "bench", "cli", "experiments", "gateway", "runtime")
+_LEFT_OUT = ("bench", "cli", "experiments", "gateway", "runtime")
+_COMPILED = (".nbi", ".nbc")
+"""What Numba keeps beside the sources."""
 _EPOCH = (2000, 1, 1, 0, 0, 0)
 
 
@@ -55,11 +58,10 @@ def parcel() -> Path:
 
 def _sources(node: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
     for child in sorted(node.iterdir(), key=lambda child: child.name):
-        if child.name in _LEFT_OUT:
-            continue
         if child.is_dir():
-            yield from _sources(child, f"{path}/{child.name}")
-        elif not child.name.endswith((".pyc", ".nbc", ".nbi")):
+            if child.name not in _LEFT_OUT:
+                yield from _sources(child, f"{path}/{child.name}")
+        elif node.name != "__pycache__" or child.name.endswith(_COMPILED):
             yield f"{path}/{child.name}", child.read_bytes()
 
 

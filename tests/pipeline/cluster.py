@@ -1,0 +1,126 @@
+"""A standalone Spark cluster on loopback, from the classes that the package brings.
+
+Its workers' Python has the packages that Sapwood needs, and not Sapwood.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from sapwood.pipeline.java import find_java, java_home, java_options
+from sapwood.pipeline.session import spark_home
+
+_MASTER = "org.apache.spark.deploy.master.Master"
+_WORKER = "org.apache.spark.deploy.worker.Worker"
+
+
+class Cluster(NamedTuple):
+    """A master with its workers; a worker and all it started are one process group."""
+
+    url: str
+    workers: tuple[int, ...]
+    environment: dict[str, str]
+    """For a driver: with the Python that workers are to use."""
+
+
+@contextmanager
+def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
+    """A master and some workers of one core each, until the end of the block."""
+    java = find_java(os.environ)
+    quick = " ".join(java_options(java, spark_home(), short=True))
+    environment = {
+        **os.environ,
+        "JAVA_HOME": str(java_home(java)),
+        "SPARK_HOME": str(spark_home()),
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": quick,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "XDG_CACHE_HOME": str(folder / "cache"),
+    }
+    with ExitStack() as stack:
+        host = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
+        url = stack.enter_context(
+            _daemon([_MASTER, *host], environment, r"Starting Spark master at (spark://\S+)")
+        )[1]
+        pids = []
+        for number in range(workers):
+            given = [*host, "-c", "1", "-m", "1g", "-d", str(folder / f"work{number}"), url]
+            started = _daemon([_WORKER, *given], environment, "Successfully registered (with)")
+            pids.append(stack.enter_context(started)[0])
+        driver = {**os.environ, "PYSPARK_PYTHON": str(bare_python(folder / "bare"))}
+        yield Cluster(url, tuple(pids), driver)
+
+
+@contextmanager
+def _daemon(
+    command: list[str], environment: dict[str, str], ready: str
+) -> Iterator[tuple[int, str]]:
+    """Start one, wait for what it says when it is ready; its process group, and what it said."""
+    with subprocess.Popen(
+        [spark_home() / "bin" / "spark-class", *command],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stderr is not None
+        try:
+            said: list[str] = []
+            for line in process.stderr:
+                said.append(line)
+                if found := re.search(ready, line):
+                    break
+            else:
+                raise AssertionError("".join(said))
+            _drain(process)
+            yield process.pid, found[1]
+        finally:
+            kill_group(process.pid)
+
+
+def _drain(process: subprocess.Popen[str]) -> None:
+    """Go on reading, so that the process never waits for us."""
+    from threading import Thread
+
+    def read() -> None:
+        assert process.stderr is not None
+        for _ in process.stderr:
+            pass
+
+    Thread(target=read, daemon=True).start()
+
+
+def kill_group(group: int) -> None:
+    """End a process and all it started, at once."""
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def bare_python(folder: Path) -> Path:
+    """A Python that has our packages but not Sapwood: `.pth` files are not followed twice."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    packages = folder / "lib" / version / "site-packages"
+    (packages / "packages.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    python = folder / "bin" / "python"
+    imported = subprocess.run(
+        [python, "-c", "import numba, pyarrow; import sapwood"],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+    )
+    assert "No module named 'sapwood'" in imported.stderr
+    return python
