@@ -295,11 +295,12 @@ class UnreachableError(NetworkError, ConnectionError):
 
 
 class RefusedError(NetworkError):
-    """The other side says no. `code` is a word for programs."""
+    """The other side says no. `code` is a word for programs, `broker` who says so, if known."""
 
-    def __init__(self, message: str, code: str = "") -> None:
-        super().__init__(message, code)
+    def __init__(self, message: str, code: str = "", broker: str = "") -> None:
+        super().__init__(message, code, broker)
         self.code = code
+        self.broker = broker
 
     def __str__(self) -> str:
         return str(self.args[0])

@@ -29,7 +29,8 @@ def test_a_read_that_ends_anywhere_is_whole_frames_and_a_rest(
             break
         whole.append(one)
     links = sum(one[0] == LINK for one in whole)
-    expected = Scan(len(b"".join(whole)), len(whole) - links, links > 0)
+    control = sum(len(one) for one in whole if one[0] == CONTROL)
+    expected = Scan(len(b"".join(whole)), len(whole) - links, links > 0, control)
     assert scan(joined[:cut]) == expected
 
 

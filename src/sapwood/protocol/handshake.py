@@ -6,11 +6,13 @@ notifications), and between them `Ack`, `GivenUp`, `Ping` and `Pong`. Versions a
 a hello offers a range, and the highest version both speak is taken. Fields that a side does not
 know are ignored, and every field added later has a default.
 
-A stream of counted frames outlives its connections: a hello may ask to go on with it (`Resume`).
+A stream of counted frames outlives its connections: a hello asks to go on with those that are
+left (`Resume`).
 """
 
 from __future__ import annotations
 
+from hmac import compare_digest
 from typing import Annotated, Final, TypeAlias
 
 import msgspec
@@ -27,8 +29,12 @@ FEATURES: Final[tuple[str, ...]] = ()
 
 BROKER, CLIENT = "broker", "client"
 
-Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-Session: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
+COUNT_MAX: Final = 2**63 - 1
+SILENCE_SECONDS_MAX: Final = 86_400.0
+
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)]
+Session: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=COUNT_MAX)]
+Seconds: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=SILENCE_SECONDS_MAX)]
 
 
 class _LinkMessage(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc=False):
@@ -58,10 +64,12 @@ class Hello(_LinkMessage, frozen=True, kw_only=True):
     """By kind. Known so far: ``token``."""
     routing: str = ""
     """Of a broker: the algorithm by which it learns and tells what is wanted."""
-    resume: Resume | None = None
+    resume: tuple[Resume, ...] = ()
+    """All streams of the sender that have no connection. It may not know yet whom it has dialled,
+    so a broker names all of them, and the other side goes on with its own."""
     credit: Count = 0
     """How many bytes of notifications may come over this connection before the next `Ack`."""
-    silence: float = 0.0
+    silence: Seconds = 0.0
     """After how many seconds without a frame the sender takes this connection for dead."""
     slow_policy: str = ""
     """Of a client: what to do when it does not keep up; empty for the broker's default."""
@@ -82,7 +90,7 @@ class Welcome(_LinkMessage, frozen=True, kw_only=True):
     resumed: Count | None = None
     """If the stream goes on: how many of its frames came here. Else both begin anew."""
     credit: Count = 0
-    silence: float = 0.0
+    silence: Seconds = 0.0
     in_tree: bool = True
     advertisements_required: bool = False
 
@@ -92,6 +100,8 @@ class Goodbye(_LinkMessage, frozen=True):
 
     code: str
     reason: str = ""
+    broker: Name = ""
+    """Of a refusal because there is a connection already: the id of the broker that says so."""
 
 
 class Ack(_LinkMessage, frozen=True):
@@ -139,6 +149,7 @@ SLOW_CONSUMER = "slow-consumer"
 SILENT = "silent"
 BUSY = "busy"
 REPLACED = "replaced"
+ALREADY_LINKED = "already-linked"
 
 FINAL_CODES: Final = frozenset(
     {NO_COMMON_VERSION, WRONG_NETWORK, BAD_CREDENTIALS, ID_IN_USE, WRONG_ROUTING}
@@ -150,6 +161,11 @@ def common_version(offered: tuple[int, int], spoken: tuple[int, int] = VERSIONS)
     """The newest version that both sides speak, if there is one."""
     newest = min(offered[1], spoken[1])
     return newest if newest >= max(offered[0], spoken[0]) else None
+
+
+def common_features(offered: tuple[str, ...]) -> tuple[str, ...]:
+    """The optional abilities that both sides have."""
+    return tuple(name for name in FEATURES if name in offered)
 
 
 def refusal(hello: Hello, *, network: str, token: str, routing: str) -> Goodbye | None:
@@ -167,7 +183,8 @@ def refusal(hello: Hello, *, network: str, token: str, routing: str) -> Goodbye 
             f"this is network {network!r}, not {hello.network!r}; "
             "give the right address or the right network name",
         )
-    if token and hello.credentials.get("token", "") != token:
+    shown = hello.credentials.get("token", "")
+    if token and not compare_digest(shown.encode(), token.encode()):
         return Goodbye(BAD_CREDENTIALS, "the token is missing or wrong; give this network's token")
     if hello.role == BROKER and hello.routing != routing:
         return Goodbye(

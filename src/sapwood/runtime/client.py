@@ -171,9 +171,9 @@ class Bus:
                 raise problem
 
     async def _dial(self, address: Address) -> None:
-        resume = None
+        resume: tuple[Resume, ...] = ()
         if self._broker_session:
-            resume = Resume(self.broker, self._broker_session, self._channel.received)
+            resume = (Resume(self.broker, self._broker_session, self._channel.received),)
         hello = Hello(
             role=CLIENT,
             network=self._network,
@@ -260,8 +260,6 @@ class Bus:
         self._sequence += 1
         head = encode_head(self.name, attributes)
         frame = encode_notification(head, self._sequence, time.time(), payload, expires_at)
-        if self._channel.owes_ack:
-            self._channel.push_aside(self._channel.ack())
         self.order += 1
         self._channel.push(frame, 1)
         self._schedule_flush()
@@ -360,9 +358,9 @@ class Bus:
 
     # As the owner of a connection
 
-    def received(self, connection: Connection, data: bytes, frames: int) -> None:
+    def received(self, connection: Connection, data: bytes, frames: int, size: int) -> None:
         """Notifications and answers came."""
-        is_due = self._channel.count(frames, len(data))
+        is_due = self._channel.count(frames, size)
         for kind, head, body in split(data):
             if kind == CONTROL:
                 self._told(CODEC.decode(body))
@@ -440,8 +438,7 @@ class Bus:
 
     def _send_ack(self) -> None:
         if self._connection is not None and self._channel.connected and self._channel.owes_ack:
-            self._channel.push_aside(self._channel.ack())
-            self._flush()
+            self._connection.write([self._channel.ack()])
 
     def _schedule_flush(self) -> None:
         """Send at the end of this turn of the event loop, with all that is published until then."""
@@ -450,9 +447,17 @@ class Bus:
             asyncio.get_running_loop().call_soon(self._flush)
 
     def _flush(self) -> None:
+        """Send what may be sent.
+
+        What came before is acknowledged first, so that a trace knows what a publication may have
+        been caused by. An acknowledgement never waits behind publications: they may be waiting
+        for the broker, and the broker for it.
+        """
         self._flush_scheduled = False
         if self._connection is not None and self._channel.connected:
             runs = self._channel.take()
+            if runs and self._channel.owes_ack:
+                runs.insert(0, self._channel.ack())
             if runs:
                 self._connection.write(runs)
 

@@ -18,6 +18,9 @@ from sapwood.wire.scan import scan, size_of_next
 HANDSHAKE_BYTES_MAX = 64 * 1024
 """Longest frame that is taken from someone who has not introduced himself."""
 
+CLOSE_SECONDS = 5.0
+"""How long a connection that was ended may take to send what was written."""
+
 
 class Owner(Protocol):
     """Whoever a connection belongs to."""
@@ -25,8 +28,8 @@ class Owner(Protocol):
     def said(self, connection: Connection, message: LinkMessage) -> None:
         """The other end said something about the connection."""
 
-    def received(self, connection: Connection, data: bytes, frames: int) -> None:
-        """Whole frames of the stream came."""
+    def received(self, connection: Connection, data: bytes, frames: int, size: int) -> None:
+        """Whole frames of the stream came; so many bytes of them need credit."""
 
     def lost(self, connection: Connection, reason: str) -> None:
         """The connection is gone, whoever ended it."""
@@ -52,6 +55,7 @@ class Connection(asyncio.Protocol):
         self._rest_size = 0
         self._needed = HEADER_SIZE
         self._reason = ""
+        self._impatience: asyncio.TimerHandle | None = None
 
     # asyncio
 
@@ -61,6 +65,8 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """A read: hand over what is whole, keep the rest."""
+        if self.is_closing:
+            return
         self.has_heard = True
         self.bytes_in += len(data)
         if self._rest:
@@ -75,7 +81,7 @@ class Connection(asyncio.Protocol):
             self.close(Goodbye(PROTOCOL, str(problem)))
 
     def _read(self, data: bytes) -> None:
-        end, frames, has_link = scan(data)
+        end, frames, has_link, control_bytes = scan(data)
         whole = data
         self._rest, self._rest_size = [], 0
         if end < len(data):
@@ -84,38 +90,41 @@ class Connection(asyncio.Protocol):
             self._needed = size_of_next(rest)
             if not self.is_open and self._needed > HANDSHAKE_BYTES_MAX:
                 raise FrameError(f"a frame of {self._needed} bytes before the handshake is done")
-        if not has_link:
-            if frames:
-                self._hand_over(whole, frames)
-            return
-        self._read_mixed(whole)
+        if has_link:
+            self._read_mixed(whole)
+        elif frames:
+            self._hand_over(whole, frames, end - control_bytes)
 
     def _read_mixed(self, data: bytes) -> None:
         """Frames of the stream, and between them frames of the connection."""
-        start, at, frames = 0, 0, 0
+        start, at, frames, size = 0, 0, 0, 0
         while at < len(data) and not self.is_closing:
             kind, body, head = HEADER.unpack_from(data, at)
             following = at + HEADER_SIZE + head + body
             if kind == LINK:
                 if frames:
-                    self._hand_over(data[start:at], frames)
+                    self._hand_over(data[start:at], frames, size)
                 message = LINK_CODEC.decode(data[at + HEADER_SIZE + head : following])
                 self.owner.said(self, message)
-                start, frames = following, 0
+                start, frames, size = following, 0, 0
             else:
                 frames += 1
+                if kind != CONTROL:
+                    size += following - at
             at = following
         if frames and not self.is_closing:
-            self._hand_over(data[start:at], frames)
+            self._hand_over(data[start:at], frames, size)
 
-    def _hand_over(self, data: bytes, frames: int) -> None:
+    def _hand_over(self, data: bytes, frames: int, size: int) -> None:
         if not self.is_open:
             kind = "control" if data[0] == CONTROL else f"type {data[0]}"
             raise FrameError(f"a frame ({kind}) before the handshake is done; begin with Hello")
-        self.owner.received(self, data, frames)
+        self.owner.received(self, data, frames, size)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is gone."""
+        if self._impatience is not None:
+            self._impatience.cancel()
         self.is_open = False
         self.transport = None
         self.owner.lost(self, self._reason or (str(exc) if exc else "closed by the other side"))
@@ -133,9 +142,14 @@ class Connection(asyncio.Protocol):
         address = self.transport.get_extra_info("peername") if self.transport else None
         return f"{address[0]}:{address[1]}" if address else "?"
 
+    @property
+    def unsent(self) -> int:
+        """Bytes that were written and are still here, since the other side does not read."""
+        return 0 if self.transport is None else self.transport.get_write_buffer_size()
+
     def write(self, runs: list[bytes]) -> None:
         """Send bytes."""
-        if self.transport is None:
+        if self.transport is None or self.transport.is_closing():
             return
         data = runs[0] if len(runs) == 1 else b"".join(runs)
         self.has_written = True
@@ -147,13 +161,18 @@ class Connection(asyncio.Protocol):
         self.write([LINK_CODEC.encode(message)])
 
     def close(self, goodbye: Goodbye) -> None:
-        """End the connection, with a reason for the other side; what was written still goes out."""
+        """End the connection, with a reason for the other side.
+
+        What was written still goes out, unless the other side does not read for too long.
+        """
         if self.is_closing:
             return
         self._reason = self._reason or goodbye.reason or goodbye.code
         self.say(goodbye)
         assert self.transport is not None
         self.transport.close()
+        loop = asyncio.get_running_loop()
+        self._impatience = loop.call_later(CLOSE_SECONDS, self.transport.abort)
 
     def abort(self, reason: str) -> None:
         """End the connection at once."""

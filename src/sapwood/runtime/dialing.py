@@ -7,7 +7,14 @@ import ssl
 from collections.abc import Callable
 
 from sapwood.errors import RefusedError, UnreachableError
-from sapwood.protocol.handshake import PROTOCOL, Goodbye, Hello, LinkMessage, Welcome
+from sapwood.protocol.handshake import (
+    PROTOCOL,
+    VERSIONS,
+    Goodbye,
+    Hello,
+    LinkMessage,
+    Welcome,
+)
 from sapwood.runtime.address import Address
 from sapwood.runtime.connection import Connection
 
@@ -22,7 +29,7 @@ class _Caller:
         self.answer: asyncio.Future[Welcome] = asyncio.get_running_loop().create_future()
         self._take = take
 
-    def received(self, connection: Connection, data: bytes, frames: int) -> None:
+    def received(self, connection: Connection, data: bytes, frames: int, size: int) -> None:
         """Frames of a stream cannot come here: the connection itself refuses them."""
 
     def said(self, connection: Connection, message: LinkMessage) -> None:
@@ -30,13 +37,21 @@ class _Caller:
         if self.answer.done():
             return
         if isinstance(message, Welcome):
-            self._take(connection, message)
-            self.answer.set_result(message)
+            self._welcomed(connection, message)
         elif isinstance(message, Goodbye):
             reason = message.reason or message.code
-            self.answer.set_exception(RefusedError(reason, message.code))
+            self.answer.set_exception(RefusedError(reason, message.code, message.broker))
         else:
             connection.close(Goodbye(PROTOCOL, "a Hello is answered by Welcome or Goodbye"))
+
+    def _welcomed(self, connection: Connection, welcome: Welcome) -> None:
+        oldest, newest = VERSIONS
+        if not oldest <= welcome.version <= newest:
+            reason = f"version {welcome.version} was never offered; {oldest}-{newest} was"
+            connection.close(Goodbye(PROTOCOL, reason))
+            return
+        self._take(connection, welcome)
+        self.answer.set_result(welcome)
 
     def lost(self, connection: Connection, reason: str) -> None:
         """No answer will come."""

@@ -35,6 +35,8 @@ class Flow:
         """Something from a source went to a destination that is more than half full."""
         if not destination.channel.connected:
             return  # nobody waits for someone who is away: what does not fit is given up
+        if destination is source:
+            return  # whoever waited for himself would wait for ever
         if destination.is_client and (destination.slow_policy != BLOCK or not source.is_client):
             return
         if destination.congested_since is None:

@@ -13,12 +13,12 @@ from collections.abc import Callable
 
 from sapwood.errors import NetworkError, RefusedError
 from sapwood.protocol.handshake import (
+    ALREADY_LINKED,
     BROKER,
     FINAL_CODES,
     REPLACED,
     Goodbye,
     Hello,
-    Resume,
     Welcome,
 )
 from sapwood.runtime.address import Address
@@ -65,7 +65,8 @@ class Joining:
                     self.last_problem = str(problem)
                     self.first.set_exception(problem)
                     return
-                self._note(str(problem))
+                if problem.code != ALREADY_LINKED or not self._finds(problem.broker):
+                    self._note(str(problem))
             except NetworkError as problem:
                 self._note(str(problem))
             await asyncio.sleep(delay * random.uniform(0.5, 1.0))
@@ -82,16 +83,38 @@ class Joining:
             self.last_problem = problem
             self.tell(problem)
 
+    def _finds(self, broker: str) -> bool:
+        """Whether the broker there has connected to this one, as it says."""
+        peer = self._node.peers.get(broker)
+        if peer is None or peer.connection is None:
+            return False
+        self._peer = peer
+        self.last_problem = ""
+        if not self.first.done():
+            self.first.set_result(None)
+        return True
+
     async def _lost(self) -> None:
         """Wait while the broker there is connected, over whichever connection."""
-        if self._peer is not None:
+        while self.is_linked:
+            assert self._peer is not None
             await self._peer.disconnected.wait()
 
     async def _dial(self) -> None:
-        settings, peer = self._node.settings, self._peer
-        resume = None
-        if peer is not None and self._node.peers.get(peer.name) is peer:
-            resume = Resume(peer.name, peer.session, peer.channel.received)
+        """Connect. Streams that have no connection are all offered: this may be one of them.
+
+        Only one new way into the tree is looked for at a time, so that the other side sees the
+        one before it.
+        """
+        node, peer = self._node, self._peer
+        if peer is not None and node.peers.get(peer.name) is peer:
+            await self._call()
+            return
+        async with node.dialling:
+            await self._call()
+
+    async def _call(self) -> None:
+        settings = self._node.settings
         hello = Hello(
             role=BROKER,
             network=settings.network,
@@ -100,33 +123,67 @@ class Joining:
             addresses=settings.advertise,
             credentials={"token": settings.token} if settings.token else {},
             routing=settings.routing,
-            resume=resume,
+            resume=self._node.resumes(),
             credit=settings.link.window_bytes,
             silence=settings.link.silence_seconds,
         )
-        await dial(self.address, hello, self._welcome, self._node.clock.now(), self._tls)
 
-    def _welcome(self, connection: Connection, welcome: Welcome) -> None:
-        node, peer = self._node, self._peer
+        def take(connection: Connection, welcome: Welcome) -> None:
+            self._welcome(connection, welcome, hello)
+
+        await dial(self.address, hello, take, self._node.clock.now(), self._tls)
+
+    def _welcome(self, connection: Connection, welcome: Welcome, hello: Hello) -> None:
+        """The other side agrees; meanwhile it may have connected from its side."""
         connection.silence = welcome.silence
-        if peer is not None and welcome.resumed is not None:
-            if not peer.channel.can_connect(welcome.resumed):
-                connection.close(Goodbye(REPLACED, "the streams do not fit together"))
-                node.remove(peer, Goodbye(REPLACED))
-                return
-            node.come_back(peer, connection, welcome.resumed, welcome.credit)
-            return
-        known = node.peers.get(welcome.id)
-        if known is not None and known.connection is not None and known.session == welcome.session:
-            connection.close(Goodbye(REPLACED, "there is a connection already"))
+        known = self._node.peers.get(welcome.id)
+        if known is not None and (known.is_client or known.session != welcome.session):
+            known = None
+        offered = [
+            one.received
+            for one in hello.resume
+            if (one.broker, one.session) == (welcome.id, welcome.session)
+        ]
+        if welcome.resumed is not None:
+            self._go_on(connection, welcome, known, offered)
+        elif known is None or offered or not known.is_untouched:
+            self._begin(connection, welcome)
+        else:
+            self._cross(connection, welcome, known)
+
+    def _go_on(
+        self, connection: Connection, welcome: Welcome, known: Peer | None, offered: list[int]
+    ) -> None:
+        """The stream goes on, if it is still where the hello said it was."""
+        assert welcome.resumed is not None
+        if known is None or offered != [known.channel.received]:
+            connection.close(Goodbye(REPLACED, "the stream has gone on meanwhile"))
+        elif not known.channel.can_connect(welcome.resumed):
+            connection.close(Goodbye(REPLACED, "the streams do not fit together"))
+            self._node.remove(known, Goodbye(REPLACED))
+        else:
             self._peer = known
-            return
+            self._node.come_back(known, connection, welcome.resumed, welcome.credit)
+
+    def _begin(self, connection: Connection, welcome: Welcome) -> None:
         self._peer = Peer(
             welcome.id,
             welcome.session,
-            node.new_channel(is_client=False),
+            self._node.new_channel(is_client=False),
             is_client=False,
             in_tree=welcome.in_tree,
             addresses=welcome.addresses,
         )
-        node.enter(self._peer, connection, welcome.credit)
+        self._node.enter(self._peer, connection, welcome.credit)
+
+    def _cross(self, connection: Connection, welcome: Welcome, known: Peer) -> None:
+        """Both sides have dialled at the same time, and both have been let in.
+
+        Neither has used its stream yet, so it does not matter which of the two connections stays:
+        it is the one that the broker with the smaller id has dialled.
+        """
+        self._peer = known
+        if known.connection is None or self._node.settings.id < welcome.id:
+            self._node.come_back(known, connection, 0, welcome.credit)
+        else:
+            connection.close(Goodbye(REPLACED, "there is a connection already"))

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from contextlib import suppress
 from importlib.metadata import version
 from typing import Final
 
 from sapwood.protocol.broker import Broker, BrokerConfig
-from sapwood.protocol.channel import Channel, Run
+from sapwood.protocol.channel import Channel
 from sapwood.protocol.effects import Effect, Forward, Record, Send, SetTimer
 from sapwood.protocol.events import (
     Away,
@@ -41,8 +42,10 @@ from sapwood.protocol.handshake import (
     LinkMessage,
     Ping,
     Pong,
+    Resume,
 )
 from sapwood.protocol.messages import CODEC, Surveyed
+from sapwood.protocol.spool import Run
 from sapwood.runtime.clock import Clock
 from sapwood.runtime.connection import Connection
 from sapwood.runtime.flow import DISCONNECT, Flow
@@ -53,7 +56,10 @@ from sapwood.trace.schema import RunSettings
 from sapwood.wire.frames import BODY_BYTES_MAX
 
 TICK_SECONDS: Final = 0.5
-"""How often silence, slowness and age are looked at."""
+"""How often silence, slowness and age are looked at; more often if someone stands less silence."""
+
+TICK_SECONDS_MIN: Final = 0.05
+"""How often at most. Whoever stands less than four times that has no promise to keep."""
 
 _EXCESS_MAX: Final = BODY_BYTES_MAX + 2**20
 """Bytes beyond its credit after which a sender is sent away: one message may always be whole."""
@@ -81,6 +87,10 @@ class Node:
             )
         )
         self.peers: dict[str, Peer] = {}
+        self.client_count = 0
+        self.dialling = asyncio.Lock()
+        """Held by whoever asks to be let in somewhere: two ways into one tree at the same time
+        would not know of each other."""
         self.flow = Flow(settings.link.slow_seconds)
         self.counts: Counter[str] = Counter()
         """Of things that happened, for the metrics."""
@@ -94,6 +104,13 @@ class Node:
                 RunSettings(advertisements_required=required),
             )
         self._of: dict[Connection, Peer] = {}
+        self._connections: set[Connection] = set()
+        """All that are not gone, those that end included."""
+        self._all_gone = asyncio.Event()
+        self._all_gone.set()
+        self._tick_seconds = TICK_SECONDS
+        for limits in (settings.link, settings.client):
+            self._tick_for(limits.silence_seconds)
         self._touched: dict[Peer, None] = {}
         self._owing: dict[Peer, None] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -111,7 +128,7 @@ class Node:
         self._loop = asyncio.get_running_loop()
         if self.tracer is not None:
             self.tracer.start(self.clock.now())
-        self._tick_timer = self._loop.call_later(TICK_SECONDS, self._tick)
+        self._tick_timer = self._loop.call_later(self._tick_seconds, self._tick)
 
     async def stop(self) -> None:
         """Tell everybody, let them have what is theirs, and end.
@@ -121,9 +138,11 @@ class Node:
         """
         clients = [peer for peer in self.peers.values() if peer.is_client]
         links = [peer for peer in self.peers.values() if not peer.is_client]
+        deadline = self.clock.now() + self.settings.leave_seconds
+        await self._drained(clients, deadline - self.settings.leave_seconds / 2)
         for peer in clients:
             self.remove(peer, Goodbye(SHUTDOWN, f"broker {self.settings.id} is shutting down"))
-        await self._drained(links)
+        await self._drained(links, deadline)
         is_leaf = sum(peer.in_tree for peer in links) <= 1
         for peer in links:
             if peer.connection is not None:
@@ -133,17 +152,24 @@ class Node:
         for handle in (self._tick_timer, self._ack_timer, *self._timers.values()):
             if handle is not None:
                 handle.cancel()
-        await asyncio.sleep(0)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(0.0, deadline - self.clock.now())):
+                await self._all_gone.wait()
+        for connection in list(self._connections):
+            connection.abort("the broker is shutting down")
         if self.tracer is not None:
             await asyncio.to_thread(self.tracer.close, self.clock.now())
 
-    async def _drained(self, peers: list[Peer]) -> None:
-        deadline = self.clock.now() + self.settings.leave_seconds
-        for peer in peers:
-            while peer.channel.connected and not peer.channel.is_idle:
-                if self.clock.now() >= deadline:
-                    return
-                await asyncio.sleep(self.settings.ack_seconds / 2)
+    async def _drained(self, peers: list[Peer], deadline: float) -> None:
+        """Wait until those who are connected have all that is theirs by now."""
+        wanted = {peer: peer.channel.last for peer in peers}
+        while self.clock.now() < deadline:
+            if not any(
+                peer.channel.connected and peer.channel.acknowledged < last
+                for peer, last in wanted.items()
+            ):
+                return
+            await asyncio.sleep(self.settings.ack_seconds / 2)
 
     # Who comes and goes
 
@@ -152,22 +178,34 @@ class Node:
         limits = self.settings.client if is_client else self.settings.link
         return Channel(limits.channel(), splits_runs=is_client and self.tracer is not None)
 
-    def enter(self, peer: Peer, connection: Connection, credit: int) -> None:
+    def resumes(self) -> tuple[Resume, ...]:
+        """The streams to neighbours that have no connection, for a hello to any of them."""
+        return tuple(
+            Resume(peer.name, peer.session, peer.channel.received)
+            for peer in self.peers.values()
+            if not peer.is_client and peer.connection is None
+        )
+
+    def enter(
+        self, peer: Peer, connection: Connection, credit: int, *, had_stream: bool = False
+    ) -> None:
         """A neighbour or client is there, with a new stream.
 
-        One of the same name that was there before ends; what it may have had to say is missed.
+        One of the same name that was there before ends. If there was a stream, here or on the
+        other side, then what the other side had still to send over it is missed.
         """
         before = self.peers.get(peer.name)
         if before is not None:
             self.remove(before, Goodbye(REPLACED, "a newer session of the same id is here"))
         self.peers[peer.name] = peer
+        self.client_count += peer.is_client
         self._attach(peer, connection, 0, credit)
         if peer.is_client:
             self.handle(ClientUp(peer.name))
             return
         routing = self.settings.routing
         self.handle(LinkUp(peer.name, peer.in_tree, sends=routing, receives=routing))
-        if before is not None and peer.in_tree:
+        if peer.in_tree and (had_stream or before is not None):
             self.handle(GaveUp(peer.name, 0))
 
     def come_back(self, peer: Peer, connection: Connection, received: int, credit: int) -> None:
@@ -178,6 +216,7 @@ class Node:
             old.close(Goodbye(REPLACED, "the other side has connected again"))
             self._detach(peer)
         self._attach(peer, connection, received, credit)
+        self._count_losses(peer)
         self.counts["resumed"] += 1
         if not peer.is_client:
             self.handle(Back(peer.name))
@@ -187,25 +226,33 @@ class Node:
     def _attach(self, peer: Peer, connection: Connection, received: int, credit: int) -> None:
         connection.owner = self
         connection.is_open = True
+        connection.heard_at = connection.wrote_at = self.clock.now()
+        self._connections.add(connection)
+        self._all_gone.clear()
+        self._tick_for(connection.silence)
         peer.connection = connection
         peer.disconnected.clear()
         peer.away_since = None
-        peer.channel.connect(received, credit)
+        self._record_delivered(peer, peer.channel.connect(received, credit))
         self._of[connection] = peer
 
     def _detach(self, peer: Peer) -> None:
-        peer.connection = None
+        now = self.clock.now()
+        connection, peer.connection = peer.connection, None
+        if connection is not None:
+            peer.heard_at = now if connection.has_heard else connection.heard_at
         peer.disconnected.set()
         peer.channel.disconnect()
-        peer.away_since = self.clock.now()
+        peer.away_since = now
         self.flow.release(peer)
 
     def remove(self, peer: Peer, goodbye: Goodbye) -> None:
         """A neighbour or client is gone for good, with all it wanted."""
         if self.peers.get(peer.name) is not peer:
             return
-        since = self.clock.now() if peer.away_since is None else peer.away_since
+        since = self.clock.now() if peer.away_since is None else peer.heard_at
         del self.peers[peer.name]
+        self.client_count -= peer.is_client
         self._touched.pop(peer, None)
         self._owing.pop(peer, None)
         self.flow.forget(peer)
@@ -233,7 +280,7 @@ class Node:
                 if isinstance(effect, Record):
                     self.tracer.record(since, effect.kind, effect.fields)
             self.tracer.forget(peer.name)
-        others = [effect for effect in effects if not isinstance(effect, Record)]
+        others: list[Effect] = [one for one in effects if not isinstance(one, Record)]
         self._carry_out(others, now, None)
         self._flush()
 
@@ -249,7 +296,7 @@ class Node:
 
     # What a connection brings
 
-    def received(self, connection: Connection, data: bytes, frames: int) -> None:
+    def received(self, connection: Connection, data: bytes, frames: int, size: int) -> None:
         """Frames of a stream came: one event, however many they are."""
         peer = self._of.get(connection)
         if peer is None:
@@ -258,7 +305,7 @@ class Node:
         if self.tracer is not None and peer.is_client:
             self.tracer.record(now, "published", {"client": peer.name}, data)
         peer.frames_in += frames
-        is_due = peer.channel.count(frames, len(data))
+        is_due = peer.channel.count(frames, size)
         self._carry_out(self.broker.handle(Received(peer.name, data), now), now, peer)
         if is_due:
             peer.acknowledge()
@@ -318,6 +365,9 @@ class Node:
 
     def lost(self, connection: Connection, reason: str) -> None:
         """A connection is gone: its stream waits for the next one."""
+        self._connections.discard(connection)
+        if not self._connections:
+            self._all_gone.set()
         peer = self._of.pop(connection, None)
         if peer is None:
             return
@@ -354,29 +404,31 @@ class Node:
             if peer is None:
                 continue
             channel = peer.channel
-            channel.push(data, count)
+            is_overflown = channel.push(data, count)
             self._touched[peer] = None
             peer.frames_out += count
             if self.tracer is not None and not peer.is_client:
                 fields = {"source": self.settings.id, "target": name}
                 self.tracer.record(now, "forwarded", fields, data)
-            if channel.buffered > channel.limits.buffer_bytes >> 1:
-                self._pressed(peer, source, now)
+            if channel.buffered > channel.limits.buffer_bytes >> 1 and source is not None:
+                self.flow.pushed(peer, source, now)
+            if is_overflown:
+                self._overflown(peer)
 
-    def _pressed(self, peer: Peer, source: Peer | None, now: float) -> None:
-        """A destination's buffer is more than half full, or has just overflown."""
-        if source is not None:
-            self.flow.pushed(peer, source, now)
-        lost = peer.channel.given_up - peer.given_up_seen
-        if not lost:
-            return
-        peer.given_up_seen = peer.channel.given_up
-        self.counts["given_up"] += lost
-        if peer.is_client and peer.slow_policy == DISCONNECT:
+    def _overflown(self, peer: Peer) -> None:
+        """A destination's buffer was full, and the oldest notifications in it were given up."""
+        self._count_losses(peer)
+        if peer.is_client and peer.slow_policy == DISCONNECT and not peer.is_condemned:
+            peer.is_condemned = True
             self.counts["slow_clients_disconnected"] += 1
             goodbye = Goodbye(SLOW_CONSUMER, "the client does not keep up with what it subscribed")
             assert self._loop is not None
             self._loop.call_soon(self.remove, peer, goodbye)
+
+    def _count_losses(self, peer: Peer) -> None:
+        given_up = peer.channel.given_up
+        self.counts["given_up"] += given_up - peer.given_up_seen
+        peer.given_up_seen = given_up
 
     def _send(self, effect: Send) -> None:
         peer = self.peers.get(effect.destination)
@@ -431,9 +483,14 @@ class Node:
         for peer in owing:
             peer.acknowledge()
 
+    def _tick_for(self, silence: float) -> None:
+        """Look often enough for someone who stands so much silence."""
+        if silence:
+            self._tick_seconds = max(TICK_SECONDS_MIN, min(self._tick_seconds, silence / 4))
+
     def _tick(self) -> None:
         assert self._loop is not None
-        self._tick_timer = self._loop.call_later(TICK_SECONDS, self._tick)
+        self._tick_timer = self._loop.call_later(self._tick_seconds, self._tick)
         now = self.clock.now()
         for connection, peer in list(self._of.items()):
             self._look_after(connection, peer, now)
@@ -445,8 +502,8 @@ class Node:
                 self.remove(peer, Goodbye(SILENT))
         for peer in self.flow.overdue(now):
             peer.channel.shed(peer.channel.limits.buffer_bytes // 4)
-            self._pressed(peer, None, now)
-            self.flow.drained(peer)
+            self._count_losses(peer)
+            self.flow.release(peer)
         if self.tracer is not None:
             self.tracer.tick(now)
 
@@ -462,6 +519,9 @@ class Node:
         limits = self.settings.client if peer.is_client else self.settings.link
         if now - connection.heard_at > limits.silence_seconds:
             connection.abort(f"silent for {limits.silence_seconds} s")
+            return
+        if connection.unsent > limits.buffer_bytes + limits.control_bytes + _EXCESS_MAX:
+            connection.abort("the other side sends, but does not read")
             return
         stands = connection.silence or limits.silence_seconds
         if connection.has_written:

@@ -21,10 +21,12 @@ class Peer:
         "frames_in",
         "frames_out",
         "given_up_seen",
+        "heard_at",
         "holders",
         "holds",
         "in_tree",
         "is_client",
+        "is_condemned",
         "name",
         "session",
         "slow_policy",
@@ -53,6 +55,10 @@ class Peer:
         """Set while there is no connection."""
         self.away_since: float | None = None
         """When the connection was lost; None while there is one."""
+        self.heard_at = 0.0
+        """When something last came over the connection that was lost."""
+        self.is_condemned = False
+        """Whether this client is about to be sent away."""
         self.congested_since: float | None = None
         self.holds: dict[Peer, None] = {}
         """Those whose credit is withheld because this one does not keep up."""
@@ -65,6 +71,11 @@ class Peer:
     def __repr__(self) -> str:
         kind = "client" if self.is_client else "broker"
         return f"<{kind} {self.name}.{self.session}>"
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nothing has come over the stream, and nothing has arrived."""
+        return self.channel.received == 0 and self.channel.acknowledged == 0
 
     def flush(self) -> None:
         """Send what may be sent."""

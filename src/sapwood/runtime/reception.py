@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+from sapwood.errors import InvalidIdError
+from sapwood.filters.ids import SessionId
 from sapwood.protocol.handshake import (
+    ALREADY_LINKED,
     BROKER,
     BUSY,
     CLIENT,
@@ -13,7 +16,9 @@ from sapwood.protocol.handshake import (
     Goodbye,
     Hello,
     LinkMessage,
+    Resume,
     Welcome,
+    common_features,
     common_version,
     refusal,
 )
@@ -54,7 +59,7 @@ class Reception:
 
     # As the owner of a connection
 
-    def received(self, connection: Connection, data: bytes, frames: int) -> None:
+    def received(self, connection: Connection, data: bytes, frames: int, size: int) -> None:
         """Frames of a stream cannot come here: the connection itself refuses them."""
 
     def lost(self, connection: Connection, reason: str) -> None:
@@ -77,7 +82,7 @@ class Reception:
         if goodbye is not None:
             self._node.counts["refused"] += 1
             connection.close(goodbye)
-        elif message.role == BROKER and not self._is_known(message):
+        elif message.role == BROKER and self._resumed(message) is None:
             task = asyncio.get_running_loop().create_task(self._examine(connection, message))
             self._examinations.add(task)
             task.add_done_callback(self._examinations.discard)
@@ -93,80 +98,101 @@ class Reception:
 
     def _objection(self, hello: Hello) -> Goodbye | None:
         """What else speaks against letting somebody in."""
-        settings = self._node.settings
+        node = self._node
         if hello.role not in {BROKER, CLIENT}:
             return Goodbye(PROTOCOL, f"no role {hello.role!r}; there are {BROKER} and {CLIENT}")
-        if hello.role == BROKER and hello.id == settings.id:
-            return Goodbye(ID_IN_USE, f"this broker itself is {hello.id!r}; choose another id")
+        try:
+            name = _name(hello)
+        except InvalidIdError as problem:
+            return Goodbye(PROTOCOL, str(problem))
+        if name == node.settings.id:
+            return Goodbye(ID_IN_USE, f"this broker itself is {name!r}; choose another id")
+        known = node.peers.get(name)
+        if known is not None and known.is_client != (hello.role == CLIENT):
+            other = "client" if known.is_client else "broker"
+            return Goodbye(ID_IN_USE, f"there is a {other} {name!r}; choose another id")
         if hello.slow_policy and hello.slow_policy not in SLOW_POLICIES:
-            known = ", ".join(SLOW_POLICIES)
-            return Goodbye(PROTOCOL, f"no policy {hello.slow_policy!r}; there are {known}")
-        clients = sum(peer.is_client for peer in self._node.peers.values())
-        if hello.role == CLIENT and clients >= settings.client.max_clients:
-            return Goodbye(PROTOCOL, f"{clients} clients are connected, more are not allowed")
+            policies = ", ".join(SLOW_POLICIES)
+            return Goodbye(PROTOCOL, f"no policy {hello.slow_policy!r}; there are {policies}")
+        limit = node.settings.client.max_clients
+        if hello.role == CLIENT and known is None and node.client_count >= limit:
+            return Goodbye(BUSY, f"there are {limit} clients here, and no more are allowed")
         return None
 
-    def _holder(self, hello: Hello) -> Peer | None:
-        """Another session of the same broker that has a connection, perhaps a dead one."""
-        peer = self._node.peers.get(hello.id) if hello.role == BROKER else None
-        if peer is None or peer.session == hello.session or peer.connection is None:
-            return None
-        return peer
-
-    def _is_known(self, hello: Hello) -> bool:
-        """Whether this session of a broker has a stream here already."""
-        peer = self._node.peers.get(hello.id)
-        return peer is not None and peer.session == hello.session
-
     async def _examine(self, connection: Connection, hello: Hello) -> None:
-        """A broker that was not here before: is its id free, and is it in the tree already?
+        """A broker that begins a stream: is its id free, and is it in the tree already?
 
         One that comes back takes its own place over, but only from its dead session. One that is
         in the tree on this side by another way gets a link outside the tree, since a second way
-        would close a circle.
+        would close a circle. If two brokers dial each other at the same time, one of the two
+        connections is enough.
         """
-        holder = self._holder(hello)
-        if holder is not None and await self._node.is_alive(holder, CHALLENGE_SECONDS):
-            self._refuse_id(connection, hello)
-            return
-        try:
-            surveyed = await self._node.survey()
-        except TimeoutError:
-            connection.close(Goodbye(BUSY, "the network on this side does not answer; try again"))
-            return
-        sessions = [one.session for one in surveyed.brokers if one.id == hello.id]
-        if any(session != hello.session for session in sessions):
-            self._refuse_id(connection, hello)
-        elif not connection.is_closing:
-            self._let_in(connection, hello, in_tree=not sessions)
+        goodbye = await self._challenge(hello)
+        if goodbye is None:
+            try:
+                surveyed = await self._node.survey()
+            except TimeoutError:
+                goodbye = Goodbye(BUSY, "the network on this side does not answer; try again")
+            else:
+                sessions = [one.session for one in surveyed.brokers if one.id == hello.id]
+                holder = self._node.peers.get(hello.id)
+                if holder is not None and holder.connection is not None:
+                    goodbye = self._refused_by(holder, hello)  # it came in meanwhile
+                elif any(session != hello.session for session in sessions):
+                    goodbye = self._id_in_use(hello)
+                elif not connection.is_closing:
+                    self._let_in(connection, hello, in_tree=not sessions)
+        if goodbye is not None:
+            self._node.counts["refused"] += 1
+            connection.close(goodbye)
 
-    def _refuse_id(self, connection: Connection, hello: Hello) -> None:
-        self._node.counts["refused"] += 1
+    async def _challenge(self, hello: Hello) -> Goodbye | None:
+        """Why a broker cannot come in, if one of its name is connected and answers."""
+        holder = self._node.peers.get(hello.id)
+        if holder is None or holder.connection is None:
+            return None
+        if await self._node.is_alive(holder, CHALLENGE_SECONDS):
+            return self._refused_by(holder, hello)
+        if holder.connection is not None:
+            holder.connection.abort("does not answer, and its name has come back")
+        return None
+
+    def _refused_by(self, holder: Peer, hello: Hello) -> Goodbye:
+        if holder.session != hello.session:
+            return self._id_in_use(hello)
+        reason = "there is a connection between these two brokers already"
+        return Goodbye(ALREADY_LINKED, reason, self._node.settings.id)
+
+    def _id_in_use(self, hello: Hello) -> Goodbye:
         reason = f"a living broker has the id {hello.id!r}; choose another id, or stop it first"
-        connection.close(Goodbye(ID_IN_USE, reason))
+        return Goodbye(ID_IN_USE, reason)
 
     def _let_in(self, connection: Connection, hello: Hello, *, in_tree: bool = True) -> None:
-        name = hello.id if hello.role == BROKER else f"{hello.id}.{hello.session}"
-        peer = self._node.peers.get(name)
-        resumed = self._resumed(peer, hello)
+        peer, resumed = self._node.peers.get(_name(hello)), self._resumed(hello)
         connection.silence = hello.silence
-        connection.say(self._welcome(hello, resumed, in_tree))
-        if resumed is not None and peer is not None and hello.resume is not None:
-            self._node.come_back(peer, connection, hello.resume.received, hello.credit)
+        if resumed is not None and peer is not None:
+            connection.say(self._welcome(hello, peer.channel.received, peer.in_tree))
+            self._node.come_back(peer, connection, resumed.received, hello.credit)
             return
-        self._node.enter(self._new_peer(name, hello, in_tree), connection, hello.credit)
+        connection.say(self._welcome(hello, None, in_tree))
+        had_stream = self._asks_for(hello) is not None
+        new = self._new_peer(hello, in_tree)
+        self._node.enter(new, connection, hello.credit, had_stream=had_stream)
 
-    def _resumed(self, peer: Peer | None, hello: Hello) -> int | None:
-        """How many frames came, if an earlier stream goes on."""
-        resume = hello.resume
+    def _asks_for(self, hello: Hello) -> Resume | None:
+        """The stream with this broker that a hello wants to go on with, if any."""
+        here = (self._node.settings.id, self._node.session)
+        return next((one for one in hello.resume if (one.broker, one.session) == here), None)
+
+    def _resumed(self, hello: Hello) -> Resume | None:
+        """The same, if this side has it too."""
+        peer, resume = self._node.peers.get(_name(hello)), self._asks_for(hello)
         if peer is None or resume is None or peer.session != hello.session:
             return None
-        if (resume.broker, resume.session) != (self._node.settings.id, self._node.session):
-            return None
-        return peer.channel.received if peer.channel.can_connect(resume.received) else None
+        return resume if peer.channel.can_connect(resume.received) else None
 
-    def _new_peer(self, name: str, hello: Hello, in_tree: bool) -> Peer:
-        node = self._node
+    def _new_peer(self, hello: Hello, in_tree: bool) -> Peer:
+        node, name = self._node, _name(hello)
         is_client = hello.role == CLIENT
         if is_client and node.tracer is not None:
             node.tracer.client(name, hello.order, returns=bool(hello.resume))
@@ -189,6 +215,7 @@ class Reception:
             id=node.settings.id,
             session=node.session,
             version=version,
+            features=common_features(hello.features),
             addresses=node.settings.advertise,
             resumed=resumed,
             credit=limits.window_bytes,
@@ -196,3 +223,9 @@ class Reception:
             in_tree=in_tree,
             advertisements_required=node.broker.config.advertisements_required,
         )
+
+
+def _name(hello: Hello) -> str:
+    """What somebody is called here; an InvalidIdError if his id is no name."""
+    session = SessionId(hello.id, hello.session)
+    return hello.id if hello.role == BROKER else str(session)

@@ -12,10 +12,12 @@ from typing import NamedTuple
 from sapwood.errors import FrameError
 from sapwood.wire.frames import (
     BODY_BYTES_MAX,
+    CONTROL,
     ENVELOPE_SIZE,
     HEADER,
     HEADER_SIZE,
     LINK,
+    NOTIFICATION,
     NOTIFICATION_TYPES,
 )
 
@@ -31,6 +33,8 @@ class Scan(NamedTuple):
     """How many of the whole frames count: all but those between the ends of a connection."""
     has_link: bool
     """Whether there are any of those."""
+    control_bytes: int = 0
+    """How many bytes of those that count are control messages, which need no credit."""
 
 
 def scan(data: bytes) -> Scan:
@@ -39,7 +43,7 @@ def scan(data: bytes) -> Scan:
     A body that is too long, or too short for a notification, is a FrameError as soon as its
     header is there: nobody waits for bytes that would be refused.
     """
-    at, end, count, links = 0, len(data), 0, 0
+    at, end, count, links, control = 0, len(data), 0, 0, 0
     while at + HEADER_SIZE <= end:
         kind, body, head = _unpack(data, at)
         if body > BODY_BYTES_MAX:
@@ -51,12 +55,16 @@ def scan(data: bytes) -> Scan:
         following = at + HEADER_SIZE + head + body
         if following > end:
             break
-        at = following
-        if kind == LINK:
+        if kind == NOTIFICATION:
+            count += 1
+        elif kind == LINK:
             links += 1
         else:
             count += 1
-    return Scan(at, count, links > 0)
+            if kind == CONTROL:
+                control += following - at
+        at = following
+    return Scan(at, count, links > 0, control)
 
 
 def size_of_next(data: bytes) -> int:

@@ -1,0 +1,209 @@
+"""Where the frames of a stream are kept until the other side has them.
+
+A `Spool` is an ordered store with a position: before it lie the runs that were sent and are not
+acknowledged, behind it those that wait. `MemorySpool` keeps both in memory. The interface is what
+a stream needs and no more, so that a spool on disk can take its place: runs go in at the end, are
+taken in order, are released from the beginning, and after a broken connection the position goes
+back. Whatever a spool gives up keeps its place as a number of frames, since both sides count.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple, Protocol
+
+from sapwood.wire.scan import skip
+
+
+class Run(NamedTuple):
+    """Consecutive frames of a stream. Without data: notifications that were given up."""
+
+    data: bytes | None
+    frames: int
+    size: int
+    """Bytes that count as notifications: none for control messages."""
+    in_doubt: bool = False
+    """Given up after it was sent over a connection that broke: perhaps it has arrived."""
+
+
+class Spool(Protocol):
+    """What a stream needs of the place where its frames are kept."""
+
+    size: int
+    """Bytes of notifications that are kept."""
+    control_size: int
+    """Bytes of control messages that are kept."""
+    given_up: int
+    """Notifications given up so far that the other side does not have."""
+
+    def append(self, run: Run) -> None:
+        """Keep a run, behind all others."""
+
+    def take(self, credit: int) -> list[Run]:
+        """The next runs to be sent. Notifications need credit: the last run may exceed it."""
+
+    def release(self, frames: int) -> list[Run]:
+        """The other side has so many more of the frames that were sent; the runs done with."""
+
+    def rewind(self) -> None:
+        """All that was sent and not released is to be sent again."""
+
+    def give_up(self, excess: int, *, sent_too: bool) -> None:
+        """Give up the oldest notifications, so many bytes at least if there are as many.
+
+        What was sent can be given up only while there is no connection.
+        """
+
+    def clear(self) -> int:
+        """Forget everything; how many notifications are given up by that."""
+
+    @property
+    def waiting(self) -> int:
+        """How many runs wait to be sent."""
+
+    @property
+    def waiting_frames(self) -> int:
+        """How many frames wait to be sent."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is kept."""
+
+
+class MemorySpool:
+    """A spool in memory: what it keeps is lost with the process."""
+
+    def __init__(self, *, splits_runs: bool = False) -> None:
+        self.size = 0
+        self.control_size = 0
+        self.given_up = 0
+        self._splits_runs = splits_runs
+        self._sent: deque[Run] = deque()
+        self._waiting: deque[Run] = deque()
+        self._partly = 0
+        """Frames of the first run sent that are acknowledged already."""
+
+    def append(self, run: Run) -> None:
+        """Keep a run, behind all others."""
+        self._waiting.append(run)
+        if run.size:
+            self.size += run.size
+        elif run.data is not None:
+            self.control_size += len(run.data)
+
+    def take(self, credit: int) -> list[Run]:
+        """The next runs to be sent. Notifications need credit: the last run may exceed it."""
+        waiting, sent = self._waiting, self._sent
+        taken: list[Run] = []
+        while waiting:
+            size = waiting[0].size
+            if size:
+                if credit <= 0:
+                    break
+                credit -= size
+            run = waiting.popleft()
+            sent.append(run)
+            taken.append(run)
+        return taken
+
+    def release(self, frames: int) -> list[Run]:
+        """The other side has so many more of the frames that were sent; the runs done with.
+
+        If runs are split, so is the one that was acknowledged in part: a trace wants to know what
+        came before what.
+        """
+        self._partly += frames
+        sent, done = self._sent, []
+        while sent and sent[0].frames <= self._partly:
+            run = sent.popleft()
+            self._partly -= run.frames
+            self._forget(run)
+            done.append(run)
+        if self._splits_runs and self._partly and sent[0].data is not None:
+            done.append(self._cut())
+        return done
+
+    def _forget(self, run: Run) -> None:
+        if run.size:
+            self.size -= run.size
+        elif run.data is not None:
+            self.control_size -= len(run.data)
+
+    def _cut(self) -> Run:
+        """Take off the part of the first run that is acknowledged."""
+        run, frames = self._sent[0], self._partly
+        self._partly = 0
+        if run.data is None:
+            self._sent[0] = run._replace(frames=run.frames - frames)
+            return run._replace(frames=frames)
+        rest = skip(run.data, frames)
+        size = run.size - len(rest)
+        self._sent[0] = Run(rest, run.frames - frames, len(rest))
+        self.size -= size
+        return Run(run.data[:size], frames, size)
+
+    def rewind(self) -> None:
+        """All that was sent and not released is to be sent again.
+
+        What was given up in doubt and is still here did not arrive: now that is certain.
+        """
+        if self._partly:
+            self._cut()
+        for run in reversed(self._sent):
+            if run.in_doubt:
+                self.given_up += run.frames
+                run = run._replace(in_doubt=False)
+            self._waiting.appendleft(run)
+        self._sent.clear()
+
+    def give_up(self, excess: int, *, sent_too: bool) -> None:
+        """Give up the oldest notifications, so many bytes at least if there are as many."""
+        if sent_too:
+            if self._partly:
+                self._cut()
+            self._sent, excess = self._without_oldest(self._sent, excess, in_doubt=True)
+        self._waiting, _ = self._without_oldest(self._waiting, excess, in_doubt=False)
+
+    def _without_oldest(
+        self, runs: deque[Run], excess: int, *, in_doubt: bool
+    ) -> tuple[deque[Run], int]:
+        kept: deque[Run] = deque()
+        while runs:
+            run = runs.popleft()
+            if run.size and excess > 0:
+                excess -= run.size
+                self.size -= run.size
+                if not in_doubt:
+                    self.given_up += run.frames
+                run = Run(None, run.frames, 0, in_doubt)
+            if run.data is None and kept and kept[-1]._replace(frames=run.frames) == run:
+                run = run._replace(frames=kept.pop().frames + run.frames)
+            kept.append(run)
+        return kept, excess
+
+    def clear(self) -> int:
+        """Forget everything; how many notifications are given up by that."""
+        lost = sum(run.frames for run in self._sent if run.size or run.in_doubt)
+        lost += sum(run.frames for run in self._waiting if run.size)
+        if self._partly and (self._sent[0].size or self._sent[0].in_doubt):
+            lost -= self._partly
+        self._sent.clear()
+        self._waiting.clear()
+        self.size = self.control_size = self._partly = 0
+        self.given_up += lost
+        return lost
+
+    @property
+    def waiting(self) -> int:
+        """How many runs wait to be sent."""
+        return len(self._waiting)
+
+    @property
+    def waiting_frames(self) -> int:
+        """How many frames wait to be sent."""
+        return sum(run.frames for run in self._waiting)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is kept."""
+        return not self._waiting and not self._sent
