@@ -83,7 +83,7 @@ class Trace:
     def _take(self, path: Path) -> None:
         with _naming(path):
             file = _open(path)
-            settings = _settings(file, path)
+            settings = settings_of(file, path)
             self.rows += file.metadata.num_rows
             runs = dict.fromkeys(_runs(file))
             for group in range(file.num_row_groups):
@@ -131,7 +131,7 @@ def _open(path: Path) -> Any:
     return parquet.ParquetFile(path, page_checksum_verification=True)
 
 
-def _settings(file: Any, path: Path) -> RunSettings:
+def settings_of(file: Any, path: Path | str) -> RunSettings:
     """What a file says about its run; raises if it is no trace of our major version."""
     raw = file.metadata.metadata or {}
     said = {key.decode(errors="replace"): raw[key].decode(errors="replace") for key in raw}
