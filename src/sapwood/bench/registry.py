@@ -42,6 +42,10 @@ BENCHMARKS: dict[str, Benchmark] = {
         "the matching engine beside a naive scan and the counting algorithm",
         "sapwood.bench.matching",
     ),
+    "network": Benchmark(
+        "live brokers beside mosquitto, NATS, RabbitMQ and ActiveMQ",
+        "sapwood.bench.network",
+    ),
     "routing": Benchmark(
         "messages and table entries of every routing algorithm",
         "sapwood.bench.routing",

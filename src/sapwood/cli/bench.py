@@ -32,7 +32,7 @@ def bench(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
-    """Run a benchmark: matching, routing or sim.
+    """Run a benchmark: matching, network, routing or sim.
 
     Exit 1 if what is measured gives wrong answers.
     """
