@@ -19,8 +19,9 @@ from urllib.request import urlopen
 
 from sapwood.errors import NetworkError
 
-START_SECONDS = 60.0
-"""How long a broker may take to be part of the network; machines that run tests are busy."""
+START_SECONDS = 120.0
+"""How long a broker may take to be part of the network: machines that run tests are busy, and the
+first start after an upgrade compiles the matching engine."""
 
 _STOP_SECONDS = 15.0
 _ANSWER_SECONDS = 10.0
@@ -126,15 +127,22 @@ class BrokerProcess:
         with self._said:
             self._said.notify_all()
 
+    def wait_until_listening(self, seconds: float = START_SECONDS) -> None:
+        """Wait until it can be reached; a NetworkError if it ends before, or takes long."""
+        self._wait_for(f"broker {self.id} listens on ", "does not listen", seconds)
+
     def wait_until_joined(self, seconds: float = START_SECONDS) -> None:
         """Wait until it is part of the network; a NetworkError if it ends before, or takes long."""
-        wanted = f"broker {self.id} is part of the network"
+        self._wait_for(f"broker {self.id} is part of the network", "has not joined", seconds)
+
+    def _wait_for(self, beginning: str, otherwise: str, seconds: float) -> None:
+        def has_said() -> bool:
+            return any(line.startswith(beginning) for line in self.lines[self._first_line :])
+
         with self._said:
-            joined = self._said.wait_for(
-                lambda: wanted in self.lines[self._first_line :] or not self.is_running, seconds
-            )
-        if not joined or not self.is_running:
-            what = "has not joined" if self.is_running else "has ended"
+            done = self._said.wait_for(lambda: has_said() or not self.is_running, seconds)
+        if not done or not self.is_running:
+            what = otherwise if self.is_running else "has ended"
             raise NetworkError(f"broker {self.id} {what}; it said: {self.last_words}")
 
     def start(self) -> None:

@@ -20,6 +20,7 @@ from sapwood.runtime.settings import Settings
 Tell = Callable[[str], None]
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+_PATIENCE_SECONDS: Final = 3.0
 _FORCED: Final = 130
 """Exit status of a process that was not given the time to end in an orderly way."""
 
@@ -30,8 +31,18 @@ def run_broker(settings: Settings, tell: Tell, *, stop_with_stdin: bool = False)
     A second signal ends the process at once. With `stop_with_stdin` it also stops when its
     standard input ends, so that it does not outlive the program that started it.
     """
-    exercise()  # what is compiled is loaded before the first notification comes
+    _warm(settings, tell)
     uvloop.run(_serve(settings, tell, stop_with_stdin))
+
+
+def _warm(settings: Settings, tell: Tell) -> None:
+    """Load what is compiled before the first notification comes, and compile what is not."""
+    text = f"broker {settings.id} compiles the matching engine: once, after an upgrade"
+    patience = threading.Timer(_PATIENCE_SECONDS, tell, [text])
+    patience.daemon = True
+    patience.start()
+    exercise()
+    patience.cancel()
 
 
 async def _serve(settings: Settings, tell: Tell, stop_with_stdin: bool) -> None:
