@@ -19,13 +19,20 @@ from sapwood.cli.output import ExitStatus, notice
 from sapwood.errors import SapwoodError
 
 COMMANDS: dict[str, str] = {
+    "audit": "sapwood.cli.audit:audit",
     "bench": "sapwood.cli.bench:bench",
     "broker": "sapwood.cli.broker:broker",
+    "config": "sapwood.cli.config:app",
+    "demo": "sapwood.cli.demo:demo",
     "filter": "sapwood.cli.filter:app",
     "publish": "sapwood.cli.publish:publish",
     "sim": "sapwood.cli.sim:sim",
+    "status": "sapwood.cli.status:status",
     "study": "sapwood.cli.study:study",
     "subscribe": "sapwood.cli.subscribe:subscribe",
+    "top": "sapwood.cli.top:top",
+    "topology": "sapwood.cli.topology:app",
+    "up": "sapwood.cli.up:up",
     "version": "sapwood.cli.version:version",
 }
 """Name of each command, and where it is: `module:attribute`."""

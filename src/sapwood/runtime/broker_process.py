@@ -33,6 +33,7 @@ class BrokerProcess:
     def __init__(self, id: str, port: int, admin_port: int, arguments: Sequence[str]) -> None:  # noqa: A002 - its name
         self.id = id
         self.port = port
+        self.admin_port = admin_port
         self.url = f"sapwood://127.0.0.1:{port}"
         """Where clients and other brokers reach it."""
         self.admin_url = f"http://127.0.0.1:{admin_port}"

@@ -7,9 +7,11 @@ environment.
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 import msgspec
@@ -23,8 +25,12 @@ from sapwood.runtime.settings import Settings
 TOKEN_VARIABLE = "SAPWOOD_TOKEN"  # noqa: S105 - where the secret is, not the secret
 """The environment variable for the shared secret."""
 
+EXAMPLE_ID = "B1"
+"""For configuration without a broker's name: that is given on the command line."""
+
 _SECRETS = frozenset({"token"})
 _HIDDEN = "(hidden)"
+_COLUMNS = 96
 _UNITS = ("bytes", "seconds")
 
 Values = dict[str, Any]
@@ -44,23 +50,30 @@ class Origins(NamedTuple):
         return "" if self.file is None else str(self.file)
 
 
-def load(file: Path | None, options: Mapping[str, Any], environment: Mapping[str, str]) -> Settings:
+def load(
+    file: Path | None,
+    options: Mapping[str, Any],
+    environment: Mapping[str, str],
+    *,
+    default_id: str | None = None,
+) -> Settings:
     """The effective settings of a broker.
 
-    `options` are by dotted key (``trace.directory``).
+    `options` are by dotted key (``trace.directory``). Without `default_id`, a broker must have been
+    named.
     """
     values = {} if file is None else read_file(file)
+    if default_id is not None:
+        values.setdefault("id", default_id)
     if environment.get(TOKEN_VARIABLE):
         values["token"] = environment[TOKEN_VARIABLE]
     for key, value in options.items():
         _put(values, key, value)
-    return _convert(values, Origins(file, options))
-
-
-def check_file(file: Path) -> Settings:
-    """Read a file that another place completes: the id may be missing, all else must be right."""
-    values = read_file(file)
-    return _convert({"id": "B1", **values}, Origins(file, {}))
+    settings = _convert(values, Origins(file, options))
+    admin = parse_admin(settings.admin) if settings.admin else None
+    if admin is None:
+        return settings
+    return msgspec.structs.replace(settings, admin=str(admin).partition("://")[2])
 
 
 def read_file(file: Path) -> Values:
@@ -199,29 +212,17 @@ def to_toml(settings: Settings) -> str:
         if inside != section:
             section = inside
             lines += [f"[{section}]", ""]
-        notes = [
-            one.unit,
-            one.limits,
-            "" if one.default is None else f"default {_toml(one.default)}",
-        ]
+        default = "required" if one.default is None else f"default {_toml(one.default)}"
+        notes = [one.unit, one.limits, default]
         lines += _comment(one.description, [note for note in notes if note])
         lines += [f"{name} = {_toml(one.value)}", ""]
     return "\n".join(lines)
 
 
 def _comment(text: str, notes: list[str]) -> list[str]:
-    from textwrap import wrap  # noqa: PLC0415 - only for this
-
-    lines = wrap(text, 96)
-    if notes:
-        lines.append(f"({'; '.join(notes)})")
-    return [f"# {line}" for line in lines]
+    return [f"# {line}" for line in (*wrap(text, _COLUMNS), f"({'; '.join(notes)})")]
 
 
 def _toml(value: Any) -> str:
     """A value as TOML writes it; JSON writes these the same way."""
-    return (
-        msgspec.json.encode(value).decode().replace(",", ", ")
-        if isinstance(value, list | tuple)
-        else msgspec.json.encode(value).decode()
-    )
+    return json.dumps(value, ensure_ascii=False)

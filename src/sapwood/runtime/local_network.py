@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
+from sapwood.errors import ListenError
 from sapwood.protocol.tree import Topology
 from sapwood.runtime.broker_process import START_SECONDS, BrokerProcess
 
@@ -61,6 +62,20 @@ class LocalNetwork(Mapping[str, BrokerProcess]):
     def __len__(self) -> int:
         return len(self._brokers)
 
+    def check_ports(self) -> None:
+        """Refuse ports that something else listens on; to be called before the start."""
+        for broker in self.values():
+            for port in (broker.port, broker.admin_port):
+                with socket.socket() as probe:
+                    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                    try:
+                        probe.bind((_HOST, port))
+                    except OSError as problem:
+                        raise ListenError(
+                            f"port {port}, for broker {broker.id}, cannot be used: "
+                            f"{problem.strerror}; choose other ports with --port"
+                        ) from None
+
     def start(self) -> None:
         """Start all brokers; return when they form one network.
 
@@ -81,15 +96,22 @@ class LocalNetwork(Mapping[str, BrokerProcess]):
 
     def stop(self) -> None:
         """Stop all brokers, from the edge of the tree inwards: each leaves it as a leaf."""
+        try:
+            self._stop_level_by_level()
+        finally:
+            for broker in self.values():
+                broker.kill()
+            for reservation in self._reservations:
+                reservation.close()
+            self._reservations.clear()
+
+    def _stop_level_by_level(self) -> None:
         for names in reversed(_levels(self._parents)):
             running = [self[name] for name in names if self[name].is_running]
             for broker in running:
                 broker.terminate()
             for broker in running:
                 broker.stop()
-        for reservation in self._reservations:
-            reservation.close()
-        self._reservations.clear()
 
     @property
     def died(self) -> list[BrokerProcess]:

@@ -133,6 +133,11 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """Of other things that happened."""
     trace: TraceStatus | None
 
+    @property
+    def streams(self) -> tuple[NeighbourStatus | ClientStatus, ...]:
+        """Everybody that frames are exchanged with."""
+        return (*self.neighbours, *self.clients)
+
 
 class StatusTaker:
     """Takes the status of one broker."""

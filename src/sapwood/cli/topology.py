@@ -1,0 +1,108 @@
+"""`sapwood topology`: the tree of brokers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sapwood.cli.output import ExitStatus, notice, print_json
+from sapwood.cli.server_option import DEFAULT_SERVER, Servers, run_client
+
+if TYPE_CHECKING:
+    from rich.tree import Tree
+
+    from sapwood.runtime.inspection import NetworkView
+
+app = typer.Typer(help="The tree of brokers.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.callback()
+def _topology() -> None:
+    """The tree of brokers."""
+
+
+@app.command()
+def show(
+    server: Servers = [DEFAULT_SERVER],  # noqa: B006 - typer reads it, nobody changes it
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> int:
+    """Show who is linked to whom.
+
+    Exit 1 if some brokers cannot be reached.
+    """
+    view = run_client(_look(server))
+    if as_json:
+        print_json(as_object(view))
+    else:
+        _print(view)
+    if view.missing:
+        notice(f"cannot be reached: {', '.join(view.missing)}")
+        return ExitStatus.NO
+    return ExitStatus.DONE
+
+
+async def _look(servers: list[str]) -> NetworkView:
+    from sapwood.runtime.client import connect
+    from sapwood.runtime.inspection import inspect
+
+    async with connect(*servers) as bus:
+        return await inspect(bus, with_status=False)
+
+
+def as_object(view: NetworkView) -> dict[str, Any]:
+    """A network for programs."""
+    import msgspec
+
+    return {
+        "brokers": [msgspec.to_builtins(one.report) for one in view.brokers],
+        "links": view.links,
+        "missing": view.missing,
+    }
+
+
+def _print(view: NetworkView) -> None:
+    from rich.console import Console
+
+    for tree in _trees(view):
+        Console(highlight=False, soft_wrap=True).print(tree)
+
+
+def _trees(view: NetworkView) -> list[Tree]:
+    """The tree below its first broker; several if links are missing."""
+    from rich.tree import Tree
+
+    neighbours: dict[str, list[str]] = {one.report.id: [] for one in view.brokers}
+    for left, right in view.links:
+        neighbours.setdefault(left, []).append(right)
+        neighbours.setdefault(right, []).append(left)
+    labels = _labels(view)
+    seen: set[str] = set()
+
+    def grow(tree: Tree, name: str) -> None:
+        for other in neighbours[name]:
+            if other not in seen:
+                seen.add(other)
+                grow(tree.add(labels.get(other, f"{other}  cannot be reached")), other)
+
+    trees = []
+    for name in neighbours:
+        if name not in seen:
+            seen.add(name)
+            trees.append(Tree(labels[name]))
+            grow(trees[-1], name)
+    return trees
+
+
+def _labels(view: NetworkView) -> dict[str, str]:
+    """What is written for each broker."""
+    labels = {}
+    for one in view.brokers:
+        report = one.report
+        words = [report.id]
+        if report.clients:
+            words.append(f"{report.clients} client{'s' if report.clients > 1 else ''}")
+        if report.candidates:
+            words.append(f"also linked to {', '.join(report.candidates)}")
+        labels[report.id] = "  ".join(words)
+    return labels
