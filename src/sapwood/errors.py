@@ -36,6 +36,7 @@ All of them derive from `SapwoodError`, so one ``except`` catches them all::
     ├── NetworkError                 brokers or clients cannot work together
     │   ├── UnreachableError         nobody answers there (also a ConnectionError)
     │   ├── RefusedError             the other side says no, and why
+    │   ├── UnconfirmedError         a broker was lost before it accepted a publication
     │   ├── ClosedError              something is used after it was closed
     │   └── ListenError              an address that cannot be listened on
     ├── ParameterError               an impossible parameter of a simulation (also a ValueError)
@@ -44,6 +45,7 @@ All of them derive from `SapwoodError`, so one ``except`` catches them all::
     │   ├── TraceRowError            a row that lacks what its kind needs, or is out of place
     │   └── TraceWriteError          rows that cannot be written
     ├── BenchmarkError               a benchmark cannot be run, or what it measures fails
+    ├── DemoError                    the demonstration cannot be given as it was asked for
     ├── PipelineError                a job on Spark cannot be done
     │   ├── SparkError               Spark, its Java or its master is missing or does not answer
     │   └── StudyError               a study file, or where its results go, is wrong
@@ -306,6 +308,10 @@ class RefusedError(NetworkError):
         return str(self.args[0])
 
 
+class UnconfirmedError(NetworkError):
+    """Nobody knows whether publications were accepted: the broker was lost before it said so."""
+
+
 class ClosedError(NetworkError):
     """Something is used after it was closed."""
 
@@ -348,6 +354,10 @@ class TraceWriteError(TraceError):
 
 class BenchmarkError(SapwoodError):
     """A benchmark cannot be run, or what it measures does not do what it should."""
+
+
+class DemoError(SapwoodError):
+    """The demonstration cannot be given as it was asked for."""
 
 
 class PipelineError(SapwoodError):
