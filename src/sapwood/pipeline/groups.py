@@ -1,0 +1,165 @@
+"""Counts and checksums per subscriber and publisher, and how the events of a client are ordered.
+
+Two groups of equal count and equal checksums hold the same notifications: then nothing between that
+subscriber and that publisher is lost, repeated, early or unexpected, and nobody has to look closer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as fn
+
+from sapwood.errors import TraceRowError
+from sapwood.trace.schema import DELIVERED, PUBLISHED
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+GROUP: Final = ("run", "client", "publisher")
+
+BY_COUNT, BY_STEP, BY_TIME = range(3)
+"""How the events of a client are ordered: by `client_order`; by the steps of its only broker, where
+some lack that; by time, where it was at several brokers."""
+
+
+def session_hash(name: str) -> Column:
+    """A client session or publisher as a number."""
+    return fn.xxhash64("run", name)
+
+
+def delivered_sums(rows: DataFrame) -> DataFrame:
+    """Count and checksums of what each client was delivered of each publisher."""
+    hashed = fn.xxhash64("sequence")
+    return (
+        rows.where(rows["kind"] == DELIVERED)
+        .groupBy(*GROUP)
+        .agg(
+            fn.count(fn.lit(1)).alias("n"),
+            fn.bit_xor(hashed).alias("x"),
+            fn.sum(fn.shiftright(hashed, 32)).alias("s"),
+            *_places(),
+        )
+    )
+
+
+def published_sums(rows: DataFrame) -> DataFrame:
+    """How many rows each publisher has, and where they are."""
+    return (
+        rows.where(rows["kind"] == PUBLISHED)
+        .groupBy("run", "publisher")
+        .agg(fn.count(fn.lit(1)).alias("n"), *_places())
+    )
+
+
+def _places() -> list[Column]:
+    broker = fn.xxhash64("broker")
+    return [
+        fn.count("client_order").alias("ordered"),
+        fn.min("client_order").alias("first_order"),
+        fn.max("client_order").alias("last_order"),
+        fn.min(broker).alias("low_broker"),
+        fn.max(broker).alias("high_broker"),
+        fn.min("session").alias("low_session"),
+        fn.max("session").alias("high_session"),
+        fn.min(fn.coalesce("sequence", fn.lit(0))).alias("low_sequence"),
+    ]
+
+
+def check_ids(rows: DataFrame, sums: DataFrame, kind: str) -> None:
+    """Refuse rows that do not say which notification, or which client, they are about."""
+    needed = ["publisher", *(["client"] if kind == DELIVERED else [])]
+    wrong = fn.col("low_sequence") < 1
+    for name in needed:
+        wrong |= fn.col(name).isNull()
+    if not sums.where(wrong).limit(1).toArrow().num_rows:
+        return
+    bad = fn.coalesce("sequence", fn.lit(0)) < 1
+    for name in needed:
+        bad |= fn.col(name).isNull()
+    found = rows.where((rows["kind"] == kind) & bad).limit(1).toArrow().to_pylist()[0]
+    place = f"row {found['step']} of {found['broker']}.{found['session']} in run {found['run']!r}"
+    if kind == DELIVERED and found["client"] is None:
+        raise TraceRowError(f"{place} ({kind}) has no client")
+    raise TraceRowError(
+        f"{place} ({kind}) is about notification {found['publisher']}:{found['sequence']}; "
+        "it needs a publisher and a sequence from 1"
+    )
+
+
+def compare(owed: DataFrame, delivered: DataFrame) -> DataFrame:
+    """Expected against delivered: each group with both counts, and whether they are the same."""
+    expected = owed.groupBy(*GROUP).agg(
+        fn.sum("n").alias("owed_n"), fn.bit_xor("x").alias("owed_x"), fn.sum("s").alias("owed_s")
+    )
+    joined = delivered.join(expected, list(GROUP), "full_outer")
+    is_same = fn.lit(True)
+    for name in ("n", "x", "s"):
+        is_same &= fn.col(name).eqNullSafe(fn.col(f"owed_{name}"))
+    return joined.select(
+        *GROUP,
+        fn.coalesce("n", fn.lit(0)).alias("delivered"),
+        fn.coalesce("owed_n", fn.lit(0)).alias("owed"),
+        is_same.alias("is_same"),
+    )
+
+
+def clients_of(delivered: DataFrame, published: DataFrame) -> DataFrame:
+    """How the events of each client that was delivered something are ordered.
+
+    `mode` is one of `BY_COUNT`, `BY_STEP`, `BY_TIME`; `is_quick` says whether `client_order`, or
+    `step` where that is missing, tells the order by itself; `is_author` whether the client may have
+    published something after it was delivered something.
+    """
+    got = delivered.groupBy("run", "client").agg(
+        fn.sum("n").alias("n"),
+        fn.sum("ordered").alias("ordered"),
+        fn.min("first_order").alias("first_order"),
+        *(fn.min(f"low_{name}").alias(f"low_{name}") for name in ("broker", "session")),
+        *(fn.max(f"high_{name}").alias(f"high_{name}") for name in ("broker", "session")),
+    )
+    gave = published.select(
+        "run",
+        fn.col("publisher").alias("client"),
+        *(fn.col(name).alias(f"own_{name}") for name in ("n", "ordered", "last_order")),
+        *(fn.col(f"low_{name}").alias(f"own_low_{name}") for name in ("broker", "session")),
+        *(fn.col(f"high_{name}").alias(f"own_high_{name}") for name in ("broker", "session")),
+    )
+    both = got.join(gave, ["run", "client"], "left")
+    all_rows = fn.col("n") + fn.coalesce("own_n", fn.lit(0))
+    ordered = fn.col("ordered") + fn.coalesce("own_ordered", fn.lit(0))
+    is_one = {
+        name: fn.least(f"low_{name}", f"own_low_{name}")
+        == fn.greatest(f"high_{name}", f"own_high_{name}")
+        for name in ("broker", "session")
+    }
+    mode = fn.when(ordered == all_rows, BY_COUNT).when(is_one["broker"], BY_STEP).otherwise(BY_TIME)
+    is_plain = (ordered == 0) & is_one["broker"] & is_one["session"]
+    after = (mode != BY_COUNT) | (fn.col("first_order") < fn.col("own_last_order"))
+    return both.select(
+        "run",
+        "client",
+        mode.alias("mode"),
+        ((mode == BY_COUNT) | is_plain).alias("is_quick"),
+        (fn.col("own_n").isNotNull() & after).alias("is_author"),
+    )
+
+
+def publications(rows: DataFrame, repeated: DataFrame | None) -> DataFrame:
+    """Each notification once, as it was published first.
+
+    `repeated` are the publishers (run, publisher) of whom a notification may have several rows.
+    """
+    columns = ("run", "publisher", "sequence", "at", "attributes")
+    published = rows.where(rows["kind"] == PUBLISHED)
+    if repeated is None:
+        return published.select(*columns)
+    chosen = fn.broadcast(repeated)
+    place = ("at", "broker", "session", "step", "attributes")
+    first = (
+        published.join(chosen, ["run", "publisher"], "left_semi")
+        .groupBy("run", "publisher", "sequence")
+        .agg(fn.min(fn.struct(*place)).alias("first"))
+        .select("run", "publisher", "sequence", "first.at", "first.attributes")
+    )
+    return published.join(chosen, ["run", "publisher"], "left_anti").select(*columns).union(first)

@@ -1,0 +1,93 @@
+"""A quick look at the order of deliveries, without sorting them.
+
+A trace is written in the order in which things happened, so almost always the rows of one client
+about one publisher come with growing sequences. This is checked in the order of the files, nothing
+about which is believed: each stretch in which a client's own order grows is one *segment*, and the
+segments of a stream must follow each other without overlap. Only streams that fail are looked at
+again, exactly (`sapwood.pipeline.order`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Window
+from pyspark.sql import functions as fn
+
+from sapwood.pipeline import kernels
+from sapwood.trace.schema import DELIVERED, PUBLISHED
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_NAMES: Final = ("stream", "first_order", "last_order", "first_sequence", "last_sequence", "is_bad")
+_SEGMENTS: Final = ", ".join(f"{name} bigint" for name in _NAMES)
+
+
+def stream_of_deliveries() -> Column:
+    """What a client is delivered of a publisher, as a number."""
+    return fn.xxhash64("run", "client", "publisher")
+
+
+def stream_of_publications() -> Column:
+    """What a publisher publishes, as a number."""
+    return fn.xxhash64("run", "publisher")
+
+
+def segments(rows: DataFrame) -> DataFrame:
+    """Maximal stretches, in the order of the files, in which the order of a stream grows."""
+    is_delivery = rows["kind"] == DELIVERED
+    stream = fn.when(is_delivery, stream_of_deliveries()).otherwise(stream_of_publications())
+    return (
+        rows.where(rows["kind"].isin(DELIVERED, PUBLISHED))
+        .select(
+            stream.alias("stream"),
+            fn.coalesce("client_order", "step").alias("place"),
+            "sequence",
+        )
+        .mapInArrow(_look_over, _SEGMENTS)
+    )
+
+
+def doubtful_streams(found: DataFrame) -> DataFrame:
+    """The streams whose sequences do not grow all the way with their order."""
+    by_place = Window.partitionBy("stream").orderBy("first_order", "last_order", "last_sequence")
+    overlaps = fn.lag("last_order").over(by_place) >= fn.col("first_order")
+    goes_back = fn.lag("last_sequence").over(by_place) >= fn.col("first_sequence")
+    is_doubtful = (fn.col("is_bad") > 0) | overlaps | goes_back
+    return (
+        found.select("stream", is_doubtful.alias("is_doubtful")).where("is_doubtful").select("stream")
+    ).distinct()
+
+
+def _look_over(batches: Iterable[Any]) -> Iterator[Any]:
+    table, count = kernels.new_table(), 0
+    standing = np.zeros((1024, 5), np.int64)
+    standing[:, 4] = -1
+    streams: list[Any] = []
+    for batch in batches:
+        keys, orders, sequences = (
+            batch.column(name).to_numpy(zero_copy_only=False)
+            for name in ("stream", "place", "sequence")
+        )
+        *table, count, ids, fresh = kernels.number(*table, count, keys)
+        streams.append(fresh)
+        while count > len(standing):
+            more = np.zeros_like(standing)
+            more[:, 4] = -1
+            standing = np.concatenate((standing, more))
+        closed, states = kernels.look_over(ids, orders, sequences, standing)
+        if len(closed):
+            known = np.concatenate(streams)
+            streams = [known]
+            yield _batch(known[closed], states)
+    if count:
+        yield _batch(np.concatenate(streams), standing[:count])
+
+
+def _batch(streams: Any, states: Any) -> Any:
+    columns = [streams, *(np.ascontiguousarray(states[:, column]) for column in range(5))]
+    return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], names=list(_NAMES))
