@@ -58,7 +58,7 @@ def table(view: NetworkView) -> Table:
     from rich import box
     from rich.table import Table
 
-    shown = Table(box=box.SIMPLE_HEAD)
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in ("broker", "neighbours"):
         shown.add_column(name)
     for name in ("clients", "table", "in/s", "out/s", "queued", "given up", "slow"):

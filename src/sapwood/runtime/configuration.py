@@ -43,11 +43,11 @@ class Origins(NamedTuple):
     options: Mapping[str, Any]
     """Values given on the command line, by dotted key."""
 
-    def of(self, key: str) -> str:
-        """The file or option that a key was set by."""
+    def error(self, key: str, problem: str) -> ConfigurationError:
+        """What is wrong with a key, said in terms of where it was set."""
         if key in self.options:
-            return "on the command line"
-        return "" if self.file is None else str(self.file)
+            return ConfigurationError(problem, f"--{key.partition('.')[0]}")
+        return ConfigurationError(problem, key, "" if self.file is None else str(self.file))
 
 
 def load(
@@ -103,9 +103,9 @@ def _convert(values: Values, origins: Origins) -> Settings:
     except msgspec.ValidationError as problem:
         found = misfit(problem, values, Settings)
         hint = "; give it with --id, or as id in the file" if found.key == "id" else ""
-        raise ConfigurationError(found.problem + hint, found.key, origins.of(found.key)) from None
+        raise origins.error(found.key, found.problem + hint) from None
     for key, what in _contradictions(settings):
-        raise ConfigurationError(what, key, origins.of(key))
+        raise origins.error(key, what)
     return settings
 
 

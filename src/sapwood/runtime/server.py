@@ -16,7 +16,8 @@ from sapwood.runtime.rates import Rates
 from sapwood.runtime.reception import Reception
 from sapwood.runtime.session import next_session
 from sapwood.runtime.settings import Settings
-from sapwood.runtime.status import JoinStatus, Status, StatusTaker
+from sapwood.runtime.status import JoinStatus, Status
+from sapwood.runtime.status_taker import StatusTaker
 
 if TYPE_CHECKING:
     from sapwood.runtime.admin import Admin
