@@ -1,0 +1,247 @@
+"""Tests for the place where the frames of a stream are kept, against a plain list of frames."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from sapwood.protocol.spool import MemorySpool, Run
+from sapwood.wire.frames import CONTROL, ENVELOPE_SIZE, NOTIFICATION, frame
+
+
+def note(payload: bytes) -> bytes:
+    return frame(NOTIFICATION, b"", bytes(ENVELOPE_SIZE) + payload)
+
+
+def order(payload: bytes) -> bytes:
+    return frame(CONTROL, b"", payload)
+
+
+def notes(*payloads: bytes) -> Run:
+    data = b"".join(note(payload) for payload in payloads)
+    return Run(data, len(payloads), len(data))
+
+
+ORDER = Run(order(b"!"), 1, 0)
+A, B, C = notes(b"a"), notes(b"b"), notes(b"c")
+
+
+def test_runs_come_out_in_the_order_they_went_in() -> None:
+    spool = MemorySpool()
+    for run in (A, ORDER, B):
+        spool.append(run)
+    assert (spool.waiting, spool.waiting_frames, spool.is_empty) == (3, 3, False)
+    assert spool.take(10_000) == [A, ORDER, B]
+    assert spool.take(10_000) == []
+    assert spool.release(3) == [A, ORDER, B]
+    assert (spool.is_empty, spool.size, spool.control_size) == (True, 0, 0)
+
+
+def test_notifications_need_credit_and_control_messages_in_front_do_not() -> None:
+    spool = MemorySpool()
+    for run in (ORDER, A, B, ORDER):
+        spool.append(run)
+    assert spool.take(0) == [ORDER]
+    assert spool.take(1) == [A]  # a run goes as a whole
+    assert spool.take(A.size + 1) == [B, ORDER]
+
+
+def test_a_run_is_done_with_when_its_last_frame_is_acknowledged() -> None:
+    spool = MemorySpool()
+    three = notes(b"a", b"b", b"c")
+    spool.append(three)
+    spool.take(10_000)
+    assert spool.release(2) == []
+    assert spool.size == three.size
+    assert spool.release(1) == [three]
+
+
+def test_split_runs_are_done_with_frame_by_frame() -> None:
+    spool = MemorySpool(splits_runs=True)
+    spool.append(notes(b"a", b"b", b"c"))
+    spool.take(10_000)
+    assert spool.release(1) == [A]
+    assert spool.release(2) == [notes(b"b", b"c")]
+    assert spool.is_empty
+
+
+def test_what_was_acknowledged_in_part_is_sent_again_in_part() -> None:
+    spool = MemorySpool()
+    spool.append(notes(b"a", b"b", b"c"))
+    spool.append(ORDER)
+    spool.take(10_000)
+    spool.release(1)
+    spool.rewind()
+    assert spool.take(10_000) == [notes(b"b", b"c"), ORDER]
+
+
+def test_the_oldest_notifications_are_given_up_and_keep_their_place() -> None:
+    spool = MemorySpool()
+    for run in (A, B, ORDER, C):
+        spool.append(run)
+    spool.give_up(A.size + 1, sent_too=False)
+    assert spool.given_up == 2
+    assert spool.take(10_000) == [Run(None, 2, 0), ORDER, C]
+
+
+def test_what_is_on_its_way_is_not_given_up() -> None:
+    spool = MemorySpool()
+    spool.append(A)
+    spool.take(10_000)
+    spool.append(B)
+    spool.give_up(10_000, sent_too=False)
+    assert (spool.given_up, spool.size) == (1, A.size)
+
+
+def test_what_was_given_up_in_doubt_counts_only_if_it_did_not_arrive() -> None:
+    """Three were sent, all three given up while the connection was away; one had arrived."""
+    spool = MemorySpool()
+    spool.append(notes(b"a", b"b", b"c"))
+    spool.take(10_000)
+    spool.give_up(10_000, sent_too=True)
+    assert (spool.given_up, spool.size) == (0, 0)
+    spool.release(1)
+    spool.rewind()
+    assert spool.given_up == 2
+    assert spool.take(0) == [Run(None, 2, 0)]
+
+
+def test_giving_up_after_a_partial_acknowledgement_loses_only_the_rest() -> None:
+    spool = MemorySpool()
+    spool.append(notes(b"a", b"b", b"c"))
+    spool.take(10_000)
+    spool.release(1)
+    spool.give_up(10_000, sent_too=True)
+    spool.rewind()
+    assert spool.given_up == 2
+
+
+def test_clearing_tells_what_is_lost() -> None:
+    spool = MemorySpool()
+    spool.append(notes(b"a", b"b"))
+    spool.append(ORDER)
+    spool.take(10_000)
+    spool.release(1)
+    spool.append(C)
+    assert spool.clear() == 2
+    assert (spool.is_empty, spool.size, spool.control_size, spool.given_up) == (True, 0, 0, 2)
+
+
+class _Place(NamedTuple):
+    """One frame of the model."""
+
+    payload: bytes | None
+    is_control: bool = False
+    in_doubt: bool = False
+
+
+class SpoolAgainstList(RuleBasedStateMachine):
+    """The same done to a spool and to a list of frames with two positions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.spool = MemorySpool()
+        self.places: list[tuple[int, _Place]] = []  # number and frame, those released left out
+        self.pushed = self.sent = self.released = 0
+        self.lost: set[int] = set()
+
+    @rule(payloads=st.lists(st.binary(max_size=3), min_size=1, max_size=4))
+    def append_notifications(self, payloads: list[bytes]) -> None:
+        self.spool.append(notes(*payloads))
+        for payload in payloads:
+            self.pushed += 1
+            self.places.append((self.pushed, _Place(note(payload))))
+
+    @rule(payload=st.binary(max_size=3))
+    def append_control(self, payload: bytes) -> None:
+        self.spool.append(Run(order(payload), 1, 0))
+        self.pushed += 1
+        self.places.append((self.pushed, _Place(order(payload), is_control=True)))
+
+    @rule(credit=st.integers(0, 300))
+    def take(self, credit: int) -> None:
+        runs = self.spool.take(credit)
+        needed = [run.size for run in runs if run.size]
+        assert sum(needed[:-1]) < credit or not needed
+        frames = sum(run.frames for run in runs)
+        taken = [place for number, place in self.places if self.sent < number <= self.sent + frames]
+        assert [run.data for run in runs if run.data is not None] == _joined(runs, taken)
+        self.sent += frames
+
+    @precondition(lambda self: self.sent > self.released)
+    @rule(data=st.data())
+    def release(self, data: st.DataObject) -> None:
+        frames = data.draw(st.integers(1, self.sent - self.released))
+        self.spool.release(frames)
+        self.released += frames
+        self.places = [(number, place) for number, place in self.places if number > self.released]
+
+    @rule()
+    def rewind(self) -> None:
+        self.spool.rewind()
+        self.lost |= {number for number, place in self.places if place.in_doubt}
+        self.places = [(number, place._replace(in_doubt=False)) for number, place in self.places]
+        self.sent = self.released
+
+    @rule(excess=st.integers(1, 300), sent_too=st.booleans())
+    def give_up(self, excess: int, sent_too: bool) -> None:
+        self.spool.give_up(0, sent_too=sent_too)  # a run acknowledged in part is cut by that
+        before = self.spool.size
+        self.spool.give_up(excess, sent_too=sent_too)
+        freed = before - self.spool.size
+        for at, (number, place) in enumerate(self.places):
+            if freed <= 0:
+                break
+            is_fixed = number <= self.sent and not sent_too
+            if is_fixed or place.is_control or place.payload is None:
+                continue
+            freed -= len(place.payload)
+            in_doubt = number <= self.sent
+            self.places[at] = (number, _Place(None, in_doubt=in_doubt))
+            if not in_doubt:
+                self.lost.add(number)
+
+    @invariant()
+    def counts_agree(self) -> None:
+        assert self.spool.given_up == len(self.lost)
+        assert self.spool.waiting_frames == self.pushed - self.sent
+        held = [place for _, place in self.places]
+        control = [place for place in held if place.is_control]
+        assert self.spool.control_size == sum(len(place.payload or b"") for place in control)
+        least = sum(len(place.payload or b"") for place in held if not place.is_control)
+        assert self.spool.size >= least  # a run acknowledged in part is still whole
+
+
+def _joined(runs: list[Run], places: list[_Place]) -> list[bytes]:
+    """What the runs with data should hold, by the model."""
+    out, at = [], 0
+    for run in runs:
+        part = places[at : at + run.frames]
+        at += run.frames
+        if run.data is not None:
+            out.append(b"".join(place.payload or b"?" for place in part))
+        else:
+            assert all(place.payload is None for place in part)
+    return out
+
+
+TestSpoolAgainstList = SpoolAgainstList.TestCase
+
+
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=8), st.data())
+def test_split_releases_give_back_every_frame_once(sizes: list[int], data: st.DataObject) -> None:
+    spool = MemorySpool(splits_runs=True)
+    payloads = [[b"%d.%d" % (run, at) for at in range(size)] for run, size in enumerate(sizes)]
+    for run in payloads:
+        spool.append(notes(*run))
+    spool.take(10**9)
+    left, got = sum(sizes), b""
+    while left:
+        frames = data.draw(st.integers(1, left))
+        left -= frames
+        got += b"".join(run.data or b"" for run in spool.release(frames))
+    assert got == b"".join(note(payload) for run in payloads for payload in run)
+    assert (spool.size, spool.is_empty) == (0, True)
