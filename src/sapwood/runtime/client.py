@@ -1,42 +1,35 @@
-"""The client library: a bus to publish on and to subscribe to, over one connection at a time.
+"""The client library: a bus to publish on and to subscribe to.
 
-The stream to the broker outlives connections like a link's does: after a broken connection to the
-same broker nothing is lost and nothing repeated. If the broker itself was lost, or the bus had to
-go to another one, it subscribes anew and puts a `Gap` into every subscription.
+``sapwood.connect`` makes one. It has one connection at a time, looks for another one when it is
+lost, and says what that meant: nothing if the same broker kept the stream, else a `Gap` in every
+subscription, and publications counted as unconfirmed.
 """
 
 from __future__ import annotations
 
 import asyncio
-import itertools
-import random
 import secrets
+import ssl
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Final, Self
 
-from sapwood.errors import ClosedError, NetworkError, RefusedError, UnreachableError
+import msgspec
+
+from sapwood.errors import (
+    ClosedError,
+    NetworkError,
+    ParameterError,
+    UnconfirmedError,
+    UnsupportedTypeError,
+)
 from sapwood.filters.filter import Filter
-from sapwood.filters.ids import NotificationId
+from sapwood.filters.ids import NotificationId, SessionId
 from sapwood.filters.notification import Notification, attributes_of
 from sapwood.filters.values import Value
 from sapwood.protocol.channel import Channel, ChannelLimits
-from sapwood.protocol.handshake import (
-    CLIENT,
-    FINAL_CODES,
-    LEAVING,
-    PROTOCOL,
-    Ack,
-    GivenUp,
-    Goodbye,
-    Hello,
-    LinkMessage,
-    Ping,
-    Pong,
-    Resume,
-    Welcome,
-)
+from sapwood.protocol.handshake import CLIENT, Hello, Welcome
 from sapwood.protocol.messages import (
     CODEC,
     Advertise,
@@ -45,80 +38,92 @@ from sapwood.protocol.messages import (
     Refused,
     Settled,
     Subscribe,
-    Survey,
     Surveyed,
-    Unsubscribe,
 )
-from sapwood.runtime.address import Address, parse_address
-from sapwood.runtime.connection import Connection
-from sapwood.runtime.dialing import dial
+from sapwood.runtime.address import parse_address
+from sapwood.runtime.claims import Claim, Claims
+from sapwood.runtime.client_stream import Stream
+from sapwood.runtime.dispatch import Dispatch
+from sapwood.runtime.flow import SLOW_POLICIES
+from sapwood.runtime.publishing import Publishing
+from sapwood.runtime.settings import DEFAULT_PORT
 from sapwood.runtime.subscription import Gap, Subscription
-from sapwood.wire.frames import (
-    CONTROL,
-    decode_envelope,
-    decode_head,
-    encode_head,
-    encode_notification,
-    split,
-)
+from sapwood.wire.frames import BODY_BYTES_MAX
 
-ACK_SECONDS = 0.02
-_RETRY_FIRST, _RETRY_MAX = 0.05, 5.0
-_SILENCE = 30.0
+DEFAULT_SERVER: Final = f"sapwood://127.0.0.1:{DEFAULT_PORT}"
 
-Answer: TypeAlias = Settled | Surveyed | Refused
-"""What a broker answers to a request."""
+Listener = Callable[[NotificationId, str], None]
+
+
+class BusOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be chosen when connecting."""
+
+    id: str = ""
+    """A lasting name; by default one is made up. The session number grows with every connect."""
+    network: str = "sapwood"
+    """The network this is meant for: brokers of another one refuse."""
+    token: str = ""
+    """The shared secret of the network, if it has one."""
+    slow_policy: str = ""
+    """What the broker does when this client does not keep up: ``drop_oldest``, ``disconnect`` or
+    ``block``; empty for the broker's default."""
+    buffer_bytes: int = 8 * 2**20
+    """Publications that may wait for the broker; beyond it, `publish` waits."""
+    connect_seconds: float = 10.0
+    """How long the first connection is tried for."""
+    close_seconds: float = 10.0
+    """How long `close` waits until everything published is accepted."""
+    silence_seconds: float = 10.0
+    """Time without a sign of the broker after which another connection is looked for."""
+    tls: ssl.SSLContext | None = None
+    """For ``sapwoods://`` addresses; by default the system's authorities are trusted."""
+    on_refused: Listener | None = None
+    """Called with the id and the reason when a broker does not accept a publication."""
 
 
 class Bus:
-    """A connection to the network; made by `connect`."""
+    """A connection to the network; made by `connect`, used as an async context manager."""
 
-    def __init__(
-        self,
-        servers: Sequence[str],
-        *,
-        id: str | None = None,  # noqa: A002 - the name users know it by
-        network: str = "sapwood",
-        token: str = "",
-        slow_policy: str = "",
-        buffer_bytes: int = 16 * 2**20,
-        connect_seconds: float = 10.0,
-    ) -> None:
-        self._addresses = [parse_address(text) for text in servers]
-        self.id = id or f"client-{secrets.token_hex(4)}"
-        self.session = time.time_ns() // 1_000_000
-        self.name = f"{self.id}.{self.session}"
-        self.broker = ""
-        """The broker that this bus is connected to, or was last."""
-        self.order = 0
-        """How much this session has published and got, in its own order."""
-        self._network = network
-        self._token = token
-        self._slow_policy = slow_policy
-        self._limits = ChannelLimits(buffer_bytes=buffer_bytes)
-        self._connect_seconds = connect_seconds
-        self._channel = Channel(self._limits)
-        self._connection: Connection | None = None
-        self._broker_session = 0
-        self._sequence = 0
-        self._numbers = itertools.count(1)
-        self._subscriptions: dict[str, Subscription] = {}
-        self._advertised: dict[str, Filter] = {}
-        self._requests: dict[int, asyncio.Future[Answer]] = {}
+    def __init__(self, servers: Sequence[str], options: BusOptions) -> None:
+        _check(options)
+        self.id = options.id or f"client-{secrets.token_hex(4)}"
+        self.session = _next_session()
+        self.name = str(SessionId(self.id, self.session))
+        """Id and session: the publisher in the ids of notifications."""
+        self.received = 0
+        """How many notifications have come."""
+        self.advertisements_required = False
+        """Whether the network takes only publications that were advertised."""
+        self._options = options
+        self._publishing = Publishing(self.name, options.buffer_bytes)
+        self._claims = Claims(self._send)
+        self._dispatch = Dispatch(self._told)
+        limits = ChannelLimits(buffer_bytes=2 * options.buffer_bytes + 2 * BODY_BYTES_MAX)
+        hello = Hello(
+            role=CLIENT,
+            network=options.network,
+            id=self.id,
+            session=self.session,
+            credentials={"token": options.token} if options.token else {},
+            credit=limits.window_bytes,
+            silence=options.silence_seconds,
+            slow_policy=options.slow_policy,
+        )
+        addresses = [parse_address(text) for text in servers]
+        self._stream = Stream(self, addresses, hello, limits, options.tls)
         self._progress = asyncio.Event()
-        self._lost = asyncio.Event()
-        self._flush_scheduled = False
-        self._ack_timer: asyncio.TimerHandle | None = None
-        self._keeper: asyncio.Task[None] | None = None
         self._closed = False
         self._failure: NetworkError | None = None
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else "connected" if self.is_connected else "disconnected"
+        return f"<bus {self.name}, {state}, broker {self.broker or 'none'}>"
 
     # Life
 
     async def __aenter__(self) -> Self:
         """Connect; an UnreachableError or RefusedError if that cannot be."""
-        await self._connect(time.monotonic() + self._connect_seconds)
-        self._keeper = asyncio.create_task(self._keep_connected())
+        await self._stream.open(self._options.connect_seconds)
         return self
 
     async def __aexit__(
@@ -128,114 +133,81 @@ class Bus:
         trace: TracebackType | None,
     ) -> None:
         """Send what was published, and leave."""
-        await self.close()
+        try:
+            await self.close()
+        except UnconfirmedError:
+            if error is None:
+                raise
 
     async def close(self) -> None:
-        """Send what was published, and leave."""
+        """Send what was published, and leave.
+
+        An UnconfirmedError if some of it was not accepted in time.
+        """
         if self._closed:
             return
         self._closed = True
-        if self._connection is not None and not self._channel.is_idle:
-            try:
-                async with asyncio.timeout(self._connect_seconds):
-                    await self._until_idle()
-            except (TimeoutError, NetworkError):
-                pass
-        if self._keeper is not None:
-            self._keeper.cancel()
-        if self._connection is not None:
-            self._send_ack()
-            self._connection.close(Goodbye(LEAVING))
-        for subscription in self._subscriptions.values():
-            subscription.finish()
+        try:
+            if self._failure is None:
+                await self._accepted_before_leaving()
+        finally:
+            self._dispatch.close()
+            self._claims.fail(ClosedError("the bus was closed"))
+            for subscription in self._dispatch:
+                subscription.finish()
+            await self._stream.close()
 
-    async def _connect(self, deadline: float | None) -> None:
-        """Connect to one of the servers, trying them in turn until a deadline."""
-        delay = _RETRY_FIRST
-        while True:
-            problem: NetworkError | None = None
-            for address in self._addresses:
-                try:
-                    return await self._dial(address)
-                except RefusedError as refused:
-                    if refused.code in FINAL_CODES:
-                        raise
-                    problem = refused
-                except UnreachableError as unreachable:
-                    problem = unreachable
-            assert problem is not None
-            if deadline is None or time.monotonic() + delay < deadline:
-                await asyncio.sleep(delay * random.uniform(0.5, 1.0))
-                delay = min(delay * 2, _RETRY_MAX)
-            else:
-                raise problem
+    async def _accepted_before_leaving(self) -> None:
+        last = self._publishing.sequence
+        try:
+            async with asyncio.timeout(self._options.close_seconds):
+                if last:
+                    await self._publishing.accepted_later(last)
+        except UnconfirmedError:
+            return  # counted already
+        except TimeoutError:
+            missing = last - self._publishing.accepted
+            raise UnconfirmedError(
+                f"{missing} publications were not accepted within "
+                f"{self._options.close_seconds} s; is the network reachable?"
+            ) from None
 
-    async def _dial(self, address: Address) -> None:
-        resume: tuple[Resume, ...] = ()
-        if self._broker_session:
-            resume = (Resume(self.broker, self._broker_session, self._channel.received),)
-        hello = Hello(
-            role=CLIENT,
-            network=self._network,
-            id=self.id,
-            session=self.session,
-            credentials={"token": self._token} if self._token else {},
-            resume=resume,
-            credit=self._limits.window_bytes,
-            silence=_SILENCE,
-            slow_policy=self._slow_policy,
-            order=self.order,
-        )
-        await dial(address, hello, self._welcome, time.monotonic())
+    # What is known
 
-    def _welcome(self, connection: Connection, welcome: Welcome) -> None:
-        connection.owner = self
-        connection.is_open = True
-        connection.silence = welcome.silence
-        self._connection = connection
-        self._lost.clear()
-        if welcome.resumed is not None and self._channel.can_connect(welcome.resumed):
-            self._channel.connect(welcome.resumed, welcome.credit)
-        else:
-            self._begin_anew(welcome)
-        self._flush()
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a connection at the moment."""
+        return self._stream.connection is not None
 
-    def _begin_anew(self, welcome: Welcome) -> None:
-        """A stream with a broker that knows nothing of this session."""
-        is_first = not self._broker_session
-        self._channel = Channel(self._limits)
-        self._channel.connect(0, welcome.credit)
-        self.broker, self._broker_session = welcome.id, welcome.session
-        for name, filter in self._advertised.items():
-            self._push(Advertise(name, str(filter)))
-        for subscription in self._subscriptions.values():
-            self._push(Subscribe(subscription.name, str(subscription.filter)))
-            subscription.report(Gap(0, f"the connection to the network was lost; now {welcome.id}"))
-        if not is_first:
-            self._fail_requests(UnreachableError("the broker was lost before it answered"))
+    @property
+    def broker(self) -> str:
+        """The broker that this bus is connected to, or was last."""
+        return self._stream.broker
 
-    async def _keep_connected(self) -> None:
-        while not self._closed:
-            await self._lost.wait()
-            try:
-                await self._connect(None)
-            except RefusedError as refused:
-                self._fail(refused)
-                return
+    @property
+    def order(self) -> int:
+        """How much was published and received, in the client's own order."""
+        return self.received + self._publishing.sequence - self._publishing.waiting
 
-    def _fail(self, problem: NetworkError) -> None:
-        """It is over: the network does not want this client."""
-        self._failure = problem
-        self._fail_requests(problem)
-        self._progress.set()
-        for subscription in self._subscriptions.values():
-            subscription.finish()
+    @property
+    def published(self) -> int:
+        """How many notifications were published."""
+        return self._publishing.sequence
 
-    def _fail_requests(self, problem: NetworkError) -> None:
-        for request in self._requests.values():
-            if not request.done():
-                request.set_exception(problem)
-        self._requests.clear()
+    @property
+    def unconfirmed(self) -> int:
+        """Publications of which nobody knows whether a broker that was lost had accepted them."""
+        return self._publishing.unconfirmed
+
+    @property
+    def refused(self) -> int:
+        """Publications that a broker did not accept."""
+        return self._publishing.refused
+
+    async def ping(self) -> float:
+        """Ask the broker whether it is there; the time until the answer, in seconds."""
+        self._check_open()
+        return await self._stream.ping()
 
     # Publishing
 
@@ -244,47 +216,58 @@ class Bus:
         notification: Notification | Mapping[str, Value],
         payload: bytes = b"",
         *,
-        expires_at: float = 0.0,
+        expires_in: float | None = None,
         confirm: bool = False,
     ) -> NotificationId:
         """Publish; waits only while the network takes nothing more.
 
-        With `confirm`, it returns when the broker has accepted the notification.
+        With `confirm` it returns when the broker has accepted this notification; a RefusedError
+        if it does not, an UnconfirmedError if it was lost before it answered. With `expires_in`
+        seconds, it is not delivered later than that.
         """
         attributes = attributes_of(notification)
         if isinstance(notification, Notification) and not payload:
             payload = notification.payload
-        while self._channel.buffered > self._limits.buffer_bytes // 2:
-            await self._wait_for_progress()
-        self._check_open()
-        self._sequence += 1
-        head = encode_head(self.name, attributes)
-        frame = encode_notification(head, self._sequence, time.time(), payload, expires_at)
-        self.order += 1
-        self._channel.push(frame, 1)
-        self._schedule_flush()
+        if type(payload) is not bytes:
+            raise UnsupportedTypeError(
+                f"the payload is of type {type(payload).__name__}; it must be bytes"
+            )
+        publishing, stream = self._publishing, self._stream
+        if publishing.is_ample:
+            await self._make_room()
+        if self._closed or self._failure is not None:
+            self._check_open()
+        sequence = publishing.add(attributes, payload, expires_in)
+        stream.schedule_flush()
         if confirm:
-            await self._until_idle()
-        return NotificationId(self.name, self._sequence)
+            await publishing.accepted_later(sequence)
+        return NotificationId(self.name, sequence)
+
+    async def _make_room(self) -> None:
+        """Send a batch and let others work; wait while too much is on its way."""
+        self._stream.flush()
+        await asyncio.sleep(0)
+        while self._publishing.is_full and self._failure is None and not self._closed:
+            self._progress.clear()
+            await self._progress.wait()
 
     async def flush(self) -> None:
-        """Wait until the broker has accepted everything published so far."""
-        await self._until_idle()
+        """Wait until the broker has accepted everything published so far.
 
-    async def _until_idle(self) -> None:
-        while not self._channel.is_idle:
-            await self._wait_for_progress()
+        An UnconfirmedError if meanwhile a broker was lost that had not answered.
+        """
+        self._check_open()
+        before = self._publishing.unconfirmed
+        if self._publishing.sequence:
+            await self._publishing.accepted_later(self._publishing.sequence)
+        lost = self._publishing.unconfirmed - before
+        if lost:
+            raise UnconfirmedError(f"the broker was lost before it answered {lost} publications")
 
-    async def _wait_for_progress(self) -> None:
-        self._check_open(closing=True)
-        self._progress.clear()
-        await self._progress.wait()
-        self._check_open(closing=True)
-
-    def _check_open(self, *, closing: bool = False) -> None:
+    def _check_open(self) -> None:
         if self._failure is not None:
             raise self._failure
-        if self._closed and not closing:
+        if self._closed:
             raise ClosedError("the bus is closed; connect again")
 
     # Subscribing and advertising
@@ -297,171 +280,181 @@ class Bus:
         settle: bool = True,
         gaps: bool = True,
     ) -> Subscription:
-        """A subscription, to be used as an async context manager."""
+        """A subscription, to be used as an async context manager: then it begins.
+
+        `buffer` is how many notifications may wait to be read. Without `settle`, it does not wait
+        until the whole network knows. Without `gaps`, only notifications are yielded.
+        """
         wanted = filter if isinstance(filter, Filter) else Filter(filter)
-        name = str(next(self._numbers))
-        return Subscription(self, wanted, name, buffer=buffer, settle=settle, gaps=gaps)
+        if buffer < 1:
+            raise ParameterError(f"is {buffer}; at least 1 notification must fit", "buffer")
+        return Subscription(self, wanted, buffer=buffer, settle=settle, gaps=gaps)
 
     async def begin(self, subscription: Subscription) -> None:
-        """Tell the broker of a subscription; return when it has settled, or will not soon."""
+        """Let a subscription begin; return when it has settled, or will not soon."""
         self._check_open()
-        self._subscriptions[subscription.name] = subscription
-        subscription.on_room = self._room
-        answer = await self._ask(Subscribe, subscription.name, subscription.filter)
-        subscription.settled, subscription.reason = answer.settled, answer.reason
+        self._dispatch.add(subscription)
+        claim = self._claims.make(
+            Subscribe,
+            subscription.filter,
+            settle=subscription.settle,
+            on_settled=subscription.told_settled,
+        )
+        subscription.claim = claim.name
+        if subscription.settle:
+            try:
+                await self._answer(claim)
+            except BaseException:
+                await subscription.close()
+                raise
 
-    async def end(self, subscription: Subscription) -> None:
-        """Tell the broker that a subscription is over."""
-        if self._subscriptions.pop(subscription.name, None) is None or self._closed:
+    async def end(self, subscription: Subscription, *, settle: bool) -> None:
+        """Let a subscription end; with `settle`, return when everybody knows."""
+        if not self._dispatch.remove(subscription) or self._closed or self._failure is not None:
             return
-        self._push(Unsubscribe(subscription.name))
+        answer = self._claims.give_up(subscription.claim, settle=settle)
+        self.has_room()
+        if settle:
+            await answer
+            self._dispatch.nothing_lingers()
 
     async def advertise(self, filter: Filter | str) -> str:
-        """Say what will be published; returns a name under which it can be taken back."""
+        """Say what will be published; returns a name under which it can be taken back.
+
+        Returns when the whole network knows. Where advertisements are not required, they do
+        nothing.
+        """
         self._check_open()
         what = filter if isinstance(filter, Filter) else Filter(filter)
-        name = str(next(self._numbers))
-        self._advertised[name] = what
-        await self._ask(Advertise, name, what)
-        return name
+        claim = self._claims.make(Advertise, what, settle=True)
+        try:
+            await self._answer(claim)
+        except BaseException:
+            if not self._closed and self._failure is None:
+                self._claims.give_up(claim.name, settle=False)
+            raise
+        return claim.name
+
+    async def unadvertise(self, name: str) -> None:
+        """Take an advertisement back; returns when the whole network knows."""
+        self._check_open()
+        if name not in self._claims:
+            raise ClosedError(f"nothing is advertised under {name!r}")
+        await self._claims.give_up(name, settle=True)
 
     async def survey(self) -> Surveyed:
         """Every broker that can be reached, with its neighbours: the tree as it is."""
         self._check_open()
-        number = next(self._numbers)
-        self._push(Survey(number))
-        said = await self._answer(number)
-        assert isinstance(said, Surveyed)
-        return said
+        answer = self._claims.survey()
+        self.has_room()
+        return await answer
 
-    async def _ask(
-        self, kind: type[Subscribe] | type[Advertise], name: str, filter: Filter
-    ) -> Settled:
-        number = next(self._numbers)
-        self._push(kind(name, str(filter), number))
-        said = await self._answer(number)
-        assert isinstance(said, Settled)
-        return said
+    async def _answer(self, claim: Claim) -> Settled:
+        self.has_room()  # the answer must not wait behind notifications that nobody reads
+        return await claim.answer
 
-    async def _answer(self, number: int) -> Settled | Surveyed:
-        """What the broker answers to a request; a RefusedError if it says no."""
-        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._requests[number] = answer
-        said = await answer
-        if isinstance(said, Refused):
-            raise RefusedError(said.reason)
-        return said
+    def _send(self, message: Message) -> None:
+        self._stream.send(CODEC.encode(message))
 
-    def _push(self, message: Message) -> None:
-        self._channel.push_control(CODEC.encode(message))
-        self._schedule_flush()
+    def has_room(self) -> None:
+        """The broker may perhaps send more."""
+        if self._stream.channel.withheld:
+            self._stream.acknowledge()
 
-    # As the owner of a connection
-
-    def received(self, connection: Connection, data: bytes, frames: int, size: int) -> None:
-        """Notifications and answers came."""
-        is_due = self._channel.count(frames, size)
-        for kind, head, body in split(data):
-            if kind == CONTROL:
-                self._told(CODEC.decode(body))
-            else:
-                self._notified(head, body)
-        if self._is_full:
-            self._channel.withheld = True
-        elif is_due:
-            self._send_ack()
-        elif self._ack_timer is None:
-            loop = asyncio.get_running_loop()
-            self._ack_timer = loop.call_later(ACK_SECONDS, self._ack_later)
-
-    def said(self, connection: Connection, message: LinkMessage) -> None:
-        """The broker said something about the connection."""
-        if isinstance(message, Ack):
-            self._channel.acknowledge(message)
-            self._progress.set()
-            self._flush()
-        elif isinstance(message, GivenUp):
-            self._channel.miss(message.count)
-            self._report(Gap(message.count, "this client did not keep up"))
-        elif isinstance(message, Ping):
-            connection.say(Pong(message.number))
-        elif isinstance(message, Goodbye):
-            connection.abort(message.reason or message.code)
-        elif not isinstance(message, Pong):
-            connection.close(Goodbye(PROTOCOL, f"{type(message).__name__} after the handshake"))
-
-    def lost(self, connection: Connection, reason: str) -> None:
-        """The connection is gone; another one is looked for."""
-        if connection is self._connection:
-            self._connection = None
-            self._channel.disconnect()
-            self._lost.set()
-
-    def _told(self, message: Message) -> None:
-        if isinstance(message, Settled | Surveyed | Refused):
-            answer = self._requests.pop(message.request, None)
-            if answer is not None and not answer.done():
-                answer.set_result(message)
-        elif isinstance(message, Missed):
-            self._report(Gap(message.count, f"notifications were given up on {message.link}"))
-
-    def _notified(self, head: bytes, body: bytes) -> None:
-        publisher, attributes = decode_head(head)
-        envelope = decode_envelope(body)
-        self.order += 1
-        found = NotificationId(publisher, envelope.sequence)
-        notification = Notification(attributes, envelope.payload, found)
-        for subscription in self._subscriptions.values():
-            if subscription.filter.matches(notification):
-                subscription.put(notification)
-
-    def _report(self, gap: Gap) -> None:
-        for subscription in self._subscriptions.values():
-            subscription.report(gap)
-
-    # Bytes
+    # As the user of a stream
 
     @property
-    def _is_full(self) -> bool:
-        return any(subscription.is_full for subscription in self._subscriptions.values())
+    def wants_no_more(self) -> bool:
+        """Whether the broker should not send more: unless an answer would wait behind it."""
+        return self._dispatch.is_full and not self._claims.is_waiting
 
-    def _room(self) -> None:
-        """A subscription has room again."""
-        if self._channel.withheld and not self._is_full:
-            self._channel.withheld = False
-            self._send_ack()
+    def begin_anew(self, welcome: Welcome, channel: Channel, *, is_first: bool) -> None:
+        """A broker is there that knows nothing of this client."""
+        self.advertisements_required = welcome.advertisements_required
+        self._claims.repeat(lambda message: channel.push_control(CODEC.encode(message)))
+        self._publishing.begin_anew(channel)
+        if is_first:
+            return
+        self._dispatch.change_broker()
+        for subscription in self._dispatch:
+            subscription.settled = None
+        self._dispatch.report(Gap(0, f"the broker was lost; now connected to {welcome.id}"))
+        self._progress.set()
 
-    def _ack_later(self) -> None:
-        self._ack_timer = None
-        if not self._is_full:
-            self._send_ack()
+    def before_sending(self, channel: Channel) -> None:
+        """Put what was published into the stream."""
+        self._publishing.move_into(channel)
 
-    def _send_ack(self) -> None:
-        if self._connection is not None and self._channel.connected and self._channel.owes_ack:
-            self._connection.write([self._channel.ack()])
+    def after_sending(self, channel: Channel) -> None:
+        """Something of the stream was handed to a connection."""
+        self._publishing.handed_over(channel)
 
-    def _schedule_flush(self) -> None:
-        """Send at the end of this turn of the event loop, with all that is published until then."""
-        if not self._flush_scheduled:
-            self._flush_scheduled = True
-            asyncio.get_running_loop().call_soon(self._flush)
+    def acknowledged(self, frames: int) -> None:
+        """The broker has taken so many frames of the stream over."""
+        self._publishing.acknowledged(frames)
+        self._progress.set()
 
-    def _flush(self) -> None:
-        """Send what may be sent.
+    def delivered(self, data: bytes) -> None:
+        """Frames of the stream came."""
+        self.received += self._dispatch.deliver(data)
 
-        What came before is acknowledged first, so that a trace knows what a publication may have
-        been caused by. An acknowledgement never waits behind publications: they may be waiting
-        for the broker, and the broker for it.
-        """
-        self._flush_scheduled = False
-        if self._connection is not None and self._channel.connected:
-            runs = self._channel.take()
-            if runs and self._channel.owes_ack:
-                runs.insert(0, self._channel.ack())
-            if runs:
-                self._connection.write(runs)
+    def _told(self, body: bytes) -> None:
+        message = CODEC.decode(body)
+        if isinstance(message, Refused) and message.sequence:
+            self._publishing.refuse(message.sequence, message.reason)
+            if self._options.on_refused is not None:
+                refused = NotificationId(self.name, message.sequence)
+                self._options.on_refused(refused, message.reason)
+        elif isinstance(message, Settled | Refused):
+            self._claims.answered(message)
+        elif isinstance(message, Surveyed):
+            self._claims.surveyed(message)
+        elif isinstance(message, Missed):
+            self._dispatch.report(
+                Gap(message.count, f"notifications were given up on the link {message.link}")
+            )
+
+    def missed(self, count: int) -> None:
+        """The broker gave up notifications for this client."""
+        self._dispatch.report(Gap(count, "this client did not keep up"))
+
+    def failed(self, problem: NetworkError) -> None:
+        """It is over: the network does not want this client."""
+        self._failure = problem
+        self._claims.fail(problem)
+        self._publishing.fail(problem)
+        self._progress.set()
+        for subscription in self._dispatch:
+            subscription.finish(problem)
 
 
-def connect(*servers: str, **options: Any) -> Bus:
-    """A bus on one of some servers, to be used as an async context manager."""
-    return Bus(servers or ("sapwood://127.0.0.1:7470",), **options)
+def connect(*servers: str, **options: object) -> Bus:
+    """A bus on one of some servers, to be used as an async context manager.
+
+    Options are those of `BusOptions`.
+    """
+    try:
+        chosen = BusOptions(**options)  # type: ignore[arg-type]
+    except TypeError as problem:
+        raise ParameterError(str(problem), "connect") from None
+    return Bus(servers or (DEFAULT_SERVER,), chosen)
+
+
+def _check(options: BusOptions) -> None:
+    if options.slow_policy and options.slow_policy not in SLOW_POLICIES:
+        raise ParameterError(
+            f"is {options.slow_policy!r}; choose from {', '.join(SLOW_POLICIES)}", "slow_policy"
+        )
+    for name in ("connect_seconds", "close_seconds", "silence_seconds", "buffer_bytes"):
+        if not getattr(options, name) > 0:
+            raise ParameterError(f"is {getattr(options, name)}; it must be above zero", name)
+
+
+_last_session = 0
+
+
+def _next_session() -> int:
+    """A number that grows with every start: the time, in microseconds."""
+    global _last_session  # noqa: PLW0603 - two sessions in one microsecond must differ
+    _last_session = max(_last_session + 1, time.time_ns() // 1000)
+    return _last_session

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 from types import TracebackType
-from typing import Protocol, Self, TypeAlias
+from typing import Final, Protocol, Self, TypeAlias
 
 import msgspec
 
-from sapwood.errors import ClosedError
+from sapwood.errors import ClosedError, NetworkError
 from sapwood.filters.filter import Filter
-from sapwood.filters.notification import Notification
+from sapwood.protocol.messages import Settled
+from sapwood.runtime.delivered import Delivered
+
+_GAPS_KEPT: Final = 1000
 
 
 class Gap(msgspec.Struct, frozen=True):
@@ -23,7 +25,8 @@ class Gap(msgspec.Struct, frozen=True):
     reason: str
 
 
-Item: TypeAlias = Notification | Gap
+Item: TypeAlias = Delivered | Gap
+"""What a subscription yields."""
 
 
 class SubscribingBus(Protocol):
@@ -32,47 +35,58 @@ class SubscribingBus(Protocol):
     async def begin(self, subscription: Subscription) -> None:
         """Tell the broker; return when it has settled, or will not soon."""
 
-    async def end(self, subscription: Subscription) -> None:
-        """Tell the broker that it is over."""
+    async def end(self, subscription: Subscription, *, settle: bool) -> None:
+        """Tell the broker that it is over; with `settle`, return when everybody knows."""
+
+    def has_room(self) -> None:
+        """A subscription that was full has room again."""
 
 
 class Subscription:
     """What comes for one filter. Use it as an async context manager and iterate over it.
 
-    Iterating yields notifications; a `Gap` comes where some may be missing, unless `gaps` is
-    False. When the buffer is full, the broker is not told that more was taken over: it keeps the
-    rest, as far as its own buffer and its policy for slow consumers allow.
+    Iterating yields notifications; a `Gap` comes where some may be missing, unless the
+    subscription was made with ``gaps=False``. When the buffer is full, the broker is not allowed
+    to send more: it keeps the rest, as far as its own buffer and its policy for slow consumers
+    allow. That holds for all subscriptions of a bus together, since they share a stream.
     """
 
     def __init__(
         self,
         bus: SubscribingBus,
         filter: Filter,
-        name: str,
         *,
         buffer: int,
         settle: bool,
         gaps: bool,
     ) -> None:
         self.filter = filter
-        self.name = name
         self.settle = settle
         self.settled: bool | None = None
-        """Whether it is known to be in effect everywhere; None if that was not asked."""
+        """Whether it is known to be in effect everywhere; None if that is not known yet."""
         self.reason = ""
         """Why it has not settled, if so."""
-        self.gaps: list[Gap] = []
-        """Those that were reported so far."""
-        self.on_room: Callable[[], None] | None = None
+        self.gaps: deque[Gap] = deque(maxlen=_GAPS_KEPT)
+        """Those that were reported so far, the last thousand of them."""
+        self.items: deque[Item] = deque()
+        """What has come and was not read: for the bus to fill."""
+        self.buffer = buffer
+        self.claim = ""
+        """Under which name the broker knows it."""
         self._bus = bus
         self._yields_gaps = gaps
-        self._buffer = buffer
-        self._items: deque[Item] = deque()
+        self._was_full = False
+        self.is_awaited = False
+        """Whether somebody waits for the next item."""
         self._ready = asyncio.Event()
         self._closed = False
+        self._problem: NetworkError | None = None
+
+    def __repr__(self) -> str:
+        return f"<subscription {str(self.filter)!r}, {len(self.items)} waiting>"
 
     async def __aenter__(self) -> Self:
-        """Subscribe; returns when the subscription has settled."""
+        """Subscribe; returns when the subscription has settled, or will not soon."""
         await self._bus.begin(self)
         return self
 
@@ -85,54 +99,96 @@ class Subscription:
         """Unsubscribe."""
         await self.close()
 
-    async def close(self) -> None:
-        """Unsubscribe; what has come already can still be read."""
-        if not self._closed:
-            await self._bus.end(self)
-            self.finish()
+    async def close(self, *, settle: bool = False) -> None:
+        """Unsubscribe; what has come already can still be read.
 
-    def finish(self) -> None:
-        """Nothing more will come."""
-        self._closed = True
-        self._ready.set()
+        With `settle` it returns when the whole network knows, or will not soon.
+        """
+        if not self._closed:
+            self.finish()
+            await self._bus.end(self, settle=settle)
+
+    # Reading
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Item:
-        while not self._items:
-            if self._closed:
+        if not self.items:
+            await self._wait()
+            if not self.items:
                 raise StopAsyncIteration
-            self._ready.clear()
-            await self._ready.wait()
-        item = self._items.popleft()
-        if self.on_room is not None and len(self._items) < self._buffer:
-            self.on_room()
+        item = self.items.popleft()
+        if self._was_full and len(self.items) <= self.buffer // 2:
+            self._was_full = False
+            self._bus.has_room()
         return item
+
+    async def _wait(self) -> None:
+        """Wait until something is there, or nothing will come any more."""
+        while not self.items:
+            if self._problem is not None:
+                raise self._problem
+            if self._closed:
+                return
+            self._ready.clear()
+            self.is_awaited = True
+            await self._ready.wait()
 
     async def get(self, seconds: float | None = None) -> Item:
         """The next item; a TimeoutError if none comes in time, a ClosedError after the end."""
         try:
+            if self.items:
+                return await anext(self)
             async with asyncio.timeout(seconds):
                 return await anext(self)
         except StopAsyncIteration:
             raise ClosedError(f"the subscription {self.filter} is closed") from None
 
+    async def read(self, most: int = 1000, seconds: float | None = None) -> list[Item]:
+        """What is there, up to a number; waits for the first. Empty after the end, or in time."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wait()
+        except TimeoutError:
+            return []
+        return [await anext(self) for _ in range(min(most, len(self.items)))]
+
     # For the bus
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing more should come for now."""
-        return len(self._items) >= self._buffer
+        """Whether nothing more should come for now; it is asked for room later."""
+        if len(self.items) < self.buffer:
+            return self._was_full
+        self._was_full = True
+        return True
 
-    def put(self, notification: Notification) -> None:
-        """A notification came."""
-        self._items.append(notification)
-        self._ready.set()
+    def told_settled(self, said: Settled) -> None:
+        """A broker says whether it has taken effect everywhere."""
+        self.settled, self.reason = said.settled, said.reason
+
+    def wake(self) -> None:
+        """Something was put into `items`, or this is the end."""
+        if self.is_awaited:
+            self.is_awaited = False
+            self._ready.set()
 
     def report(self, gap: Gap) -> None:
         """Something may be missing here."""
         self.gaps.append(gap)
-        if self._yields_gaps:
-            self._items.append(gap)
-            self._ready.set()
+        if not self._yields_gaps:
+            return
+        last = self.items[-1] if self.items else None
+        if isinstance(last, Gap) and last.reason == gap.reason:  # nothing came between them
+            count = last.count + gap.count if last.count and gap.count else 0
+            self.items[-1] = Gap(count, gap.reason)
+        else:
+            self.items.append(gap)
+        self.wake()
+
+    def finish(self, problem: NetworkError | None = None) -> None:
+        """Nothing more will come; if that is because of a problem, whoever reads is told."""
+        self._closed = True
+        self._problem = self._problem or problem
+        self.wake()
