@@ -9,6 +9,7 @@ from sapwood.bench.network_outcome import (
     OWN,
     P50,
     P99,
+    PROCESSOR,
     RATE,
     TARGETS,
     Outcome,
@@ -38,6 +39,12 @@ def test_ratios_are_ours_to_theirs() -> None:
     assert found.ratios() == {"mosquitto": 3.0, "NATS": 0.5}
     assert found.ratio("absent") is None
     assert outcome("W1", mosquitto=1.0).ratios() == {}
+
+
+def test_processor_times_are_compared_too() -> None:
+    figures = {OWN: {PROCESSOR: 500.0}, "NATS": {PROCESSOR: 600.0}, "mosquitto": {RATE: 1.0}}
+    assert Outcome("W1", "", figures, {}).processor_ratios() == {"NATS": 1.2}
+    assert outcome("W1", own=1.0, NATS=1.0).processor_ratios() == {}
 
 
 def test_latencies_are_compared_by_their_median() -> None:

@@ -79,6 +79,15 @@ class Outcome(NamedTuple):
         found = {peer: self.ratio(peer) for peer in self.figures if peer != OWN}
         return {peer: ratio for peer, ratio in found.items() if ratio is not None}
 
+    def processor_ratios(self) -> dict[str, float]:
+        """How often as much we do with the same processor time; what else runs matters less."""
+        own = self.figures.get(OWN, {}).get(PROCESSOR)
+        return {
+            peer: figures[PROCESSOR] / own
+            for peer, figures in self.figures.items()
+            if own and peer != OWN and PROCESSOR in figures
+        }
+
     def for_machines(self) -> dict[str, Any]:
         """All of it, for JSON."""
         targets = {
@@ -91,6 +100,7 @@ class Outcome(NamedTuple):
             "figures": self.figures,
             "rounds": self.rounds,
             "ratios": self.ratios(),
+            "processor_ratios": self.processor_ratios(),
             "targets": targets,
         }
 

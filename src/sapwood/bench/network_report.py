@@ -69,6 +69,9 @@ def _comparison(outcomes: Sequence[Outcome], peers: Sequence[str]) -> Table:
         if ratios:
             shown = [_ratio(ratios.get(peer)) for peer in peers]
             lines.append(Line("ours ÷ theirs", tuple(shown), Style.OWN))
+        if by_processor := outcome.processor_ratios():
+            shown = [_ratio(by_processor.get(peer)) for peer in peers]
+            lines.append(Line("by processor time", tuple(shown)))
         targets = [TARGETS.get((outcome.name, peer)) for peer in peers]
         if any(targets):
             wanted = tuple("" if target is None else str(target) for target in targets)

@@ -44,7 +44,7 @@ def test_it_is_waited_for_and_ends_with_all_it_started(tmp_path: Path) -> None:
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((HOST, port))
     # What nobody has asked for the end of remains as a name without a process.
-    assert {stat[0] for stat in server._stats()} <= {"Z"}
+    assert {stat[0] for _, stat in server._members()} <= {"Z"}
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="nobody tells here")

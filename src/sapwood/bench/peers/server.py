@@ -26,6 +26,8 @@ _START_SECONDS_MAX = 100.0
 _STOP_SECONDS_MAX = 10.0
 _PROCESSES = Path("/proc")
 _LINES_SHOWN = 3
+_GROUP, _RESIDENT_PAGES = 2, 21
+"""Places in what the system tells of a process, counted from its state."""
 
 
 class Cores(NamedTuple):
@@ -121,28 +123,31 @@ class Server:
 
     def processor_seconds(self) -> float | None:
         """Processor time that it and what it started have used; None where nobody tells."""
-        if not _PROCESSES.exists():
+        if not (_PROCESSES / "self" / "schedstat").exists():
             return None
-        ticks = 0
-        for stat in self._stats():
-            ticks += int(stat[11]) + int(stat[12])
-        return ticks / os.sysconf("SC_CLK_TCK")
+        used = 0
+        for process, _ in self._members():
+            for task in process.glob("task/*/schedstat"):
+                with suppress(OSError):
+                    used += int(task.read_text().split()[0])
+        return used / 1e9
 
     def resident_bytes(self) -> int | None:
         """Memory of it and what it started; None where nobody tells."""
         if not _PROCESSES.exists():
             return None
-        return sum(int(stat[21]) for stat in self._stats()) * os.sysconf("SC_PAGE_SIZE")
+        pages = sum(int(stat[_RESIDENT_PAGES]) for _, stat in self._members())
+        return pages * os.sysconf("SC_PAGE_SIZE")
 
-    def _stats(self) -> Iterator[list[str]]:
-        """What the system tells of each process of the group, from the state on."""
+    def _members(self) -> Iterator[tuple[Path, list[str]]]:
+        """The processes of the group, and what the system tells of each, from the state on."""
         for path in _PROCESSES.glob("[0-9]*/stat"):
             try:
                 fields = path.read_text().rpartition(")")[2].split()
             except OSError:
                 continue
-            if int(fields[2]) == self.pid:
-                yield fields
+            if int(fields[_GROUP]) == self.pid:
+                yield path.parent, fields
 
     def stop(self) -> None:
         """End it, and all it has started."""
