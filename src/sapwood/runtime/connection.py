@@ -8,7 +8,7 @@ reason for the other side.
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from sapwood.errors import FrameError
 from sapwood.protocol.handshake import LINK_CODEC, PROTOCOL, Goodbye, LinkMessage
@@ -146,6 +146,11 @@ class Connection(asyncio.Protocol):
     def unsent(self) -> int:
         """Bytes that were written and are still here, since the other side does not read."""
         return 0 if self.transport is None else self.transport.get_write_buffer_size()
+
+    @property
+    def certificate(self) -> dict[str, Any] | None:
+        """What the other end showed and a trusted authority vouches for; None without TLS."""
+        return self.transport.get_extra_info("peercert") if self.transport else None
 
     def write(self, runs: list[bytes]) -> None:
         """Send bytes."""

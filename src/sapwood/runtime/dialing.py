@@ -17,6 +17,7 @@ from sapwood.protocol.handshake import (
 )
 from sapwood.runtime.address import Address
 from sapwood.runtime.connection import Connection
+from sapwood.runtime.tls import client_context, explained
 
 CONNECT_SECONDS = 5.0
 """How long dialling and the handshake may take."""
@@ -72,7 +73,10 @@ async def dial(
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
             transport, connection = await loop.create_connection(
-                lambda: Connection(caller, now), address.host, address.port, ssl=tls
+                lambda: Connection(caller, now),
+                address.host,
+                address.port,
+                ssl=(tls or client_context()) if address.tls else None,
             )
             connection.say(hello)
             try:
@@ -83,7 +87,7 @@ async def dial(
     except TimeoutError:
         raise UnreachableError(f"{address} does not answer within {CONNECT_SECONDS} s") from None
     except ssl.SSLError as problem:
-        raise UnreachableError(f"{address}: TLS fails: {problem.reason}") from None
+        raise explained(problem, address) from None
     except OSError as problem:
         if isinstance(problem, UnreachableError):
             raise UnreachableError(f"{address}: {problem}") from None

@@ -8,6 +8,7 @@ from sapwood.errors import InvalidIdError
 from sapwood.filters.ids import SessionId
 from sapwood.protocol.handshake import (
     ALREADY_LINKED,
+    BAD_CREDENTIALS,
     BROKER,
     BUSY,
     CLIENT,
@@ -26,6 +27,7 @@ from sapwood.runtime.connection import Connection
 from sapwood.runtime.flow import SLOW_POLICIES
 from sapwood.runtime.node import Node
 from sapwood.runtime.peer import Peer
+from sapwood.runtime.tls import certificate_names
 
 HANDSHAKE_SECONDS = 5.0
 """How long someone may take to introduce himself."""
@@ -78,7 +80,8 @@ class Reception:
         settings = self._node.settings
         goodbye = refusal(
             message, network=settings.network, token=settings.token, routing=settings.routing
-        ) or self._objection(message)
+        )
+        goodbye = goodbye or self._objection(message) or self._impostor(connection, message)
         if goodbye is not None:
             self._node.counts["refused"] += 1
             connection.close(goodbye)
@@ -118,6 +121,17 @@ class Reception:
         if hello.role == CLIENT and known is None and node.client_count >= limit:
             return Goodbye(BUSY, f"there are {limit} clients here, and no more are allowed")
         return None
+
+    def _impostor(self, connection: Connection, hello: Hello) -> Goodbye | None:
+        """Where certificates are required, a broker has its id in its own."""
+        if hello.role != BROKER or not self._node.settings.tls.require_certificate:
+            return None
+        names = certificate_names(connection.certificate)
+        if hello.id in names:
+            return None
+        shown = ", ".join(sorted(names)) or "nobody"
+        reason = f"the certificate is for {shown}, not for {hello.id!r}; show one with the id in it"
+        return Goodbye(BAD_CREDENTIALS, reason)
 
     async def _examine(self, connection: Connection, hello: Hello) -> None:
         """A broker that begins a stream: is its id free, and is it in the tree already?

@@ -18,6 +18,7 @@ from sapwood.runtime.session import next_session
 from sapwood.runtime.settings import Settings
 from sapwood.runtime.status import JoinStatus, Status
 from sapwood.runtime.status_taker import StatusTaker
+from sapwood.runtime.tls import client_context, exposure, server_context
 
 if TYPE_CHECKING:
     from sapwood.runtime.admin import Admin
@@ -38,6 +39,7 @@ class Server:
         self._rates = Rates()
         self._status = StatusTaker(self.node, self._rates)
         self._reception = Reception(self.node)
+        self._tls = server_context(settings.tls)
         self._server: asyncio.Server | None = None
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -47,7 +49,7 @@ class Server:
         if self._server is None:
             return None
         host, port = self._server.sockets[0].getsockname()[:2]
-        return Address(host, port)
+        return Address(host, port, self._tls is not None)
 
     async def start(self) -> None:
         """Listen, and begin to join."""
@@ -61,7 +63,12 @@ class Server:
             await self.stop()
             raise
         for text in self.settings.join:
-            joining = Joining(self.node, parse_address(text), tell=self._tell_of_join)
+            joining = Joining(
+                self.node,
+                parse_address(text),
+                client_context(self.settings.tls),
+                tell=self._tell_of_join,
+            )
             self.joinings.append(joining)
             self._tasks.append(asyncio.create_task(joining.run()))
 
@@ -97,22 +104,24 @@ class Server:
             await self.admin.stop()
 
     async def _listen(self, address: Address) -> None:
-        if not (address.is_local or self.settings.insecure or self.settings.tls.certificate):
-            raise ListenError(
-                f"{address.host} can be reached from other machines, and there is no TLS; "
-                "set tls.certificate and tls.key, or say --insecure"
-            )
+        problem = exposure(self.settings, address)
+        if problem:
+            raise ListenError(problem)
         loop = asyncio.get_running_loop()
         try:
             self._server = await loop.create_server(
-                self._reception.connection, address.host, address.port, backlog=1024
+                self._reception.connection,
+                address.host,
+                address.port,
+                backlog=1024,
+                ssl=self._tls,
             )
-        except OSError as problem:
-            if problem.errno == errno.EADDRINUSE:
+        except OSError as failure:
+            if failure.errno == errno.EADDRINUSE:
                 raise ListenError(
                     f"{address} is in use; choose another port with --listen, or stop what uses it"
                 ) from None
-            what = problem.strerror or str(problem)
+            what = failure.strerror or str(failure)
             raise ListenError(f"cannot listen on {address}: {what}") from None
 
     def _tell_of_join(self, problem: str) -> None:
