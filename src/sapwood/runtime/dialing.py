@@ -17,7 +17,7 @@ from sapwood.protocol.handshake import (
 )
 from sapwood.runtime.address import Address
 from sapwood.runtime.connection import Connection
-from sapwood.runtime.tls import client_context, explained
+from sapwood.runtime.tls import client_context, explained, silent_end
 
 CONNECT_SECONDS = 5.0
 """How long dialling and the handshake may take."""
@@ -90,7 +90,7 @@ async def dial(
         raise explained(problem, address) from None
     except OSError as problem:
         if isinstance(problem, UnreachableError):
-            raise UnreachableError(f"{address}: {problem}") from None
+            raise UnreachableError(f"{address}: {problem}; {silent_end(address)}") from None
         what = problem.strerror or str(problem)
         raise UnreachableError(
             f"cannot reach {address}: {what}; is a broker listening there?"

@@ -27,7 +27,7 @@ from sapwood.runtime.connection import Connection
 from sapwood.runtime.flow import SLOW_POLICIES
 from sapwood.runtime.node import Node
 from sapwood.runtime.peer import Peer
-from sapwood.runtime.tls import certificate_names
+from sapwood.runtime.tls import stranger
 
 HANDSHAKE_SECONDS = 5.0
 """How long someone may take to introduce himself."""
@@ -123,15 +123,12 @@ class Reception:
         return None
 
     def _impostor(self, connection: Connection, hello: Hello) -> Goodbye | None:
-        """Where certificates are required, a broker has its id in its own."""
-        if hello.role != BROKER or not self._node.settings.tls.require_certificate:
+        """Where certificates are required, everybody shows one, and a broker one with its id."""
+        if not self._node.settings.tls.require_certificate:
             return None
-        names = certificate_names(connection.certificate)
-        if hello.id in names:
-            return None
-        shown = ", ".join(sorted(names)) or "nobody"
-        reason = f"the certificate is for {shown}, not for {hello.id!r}; show one with the id in it"
-        return Goodbye(BAD_CREDENTIALS, reason)
+        broker = hello.id if hello.role == BROKER else None
+        reason = stranger(connection.certificate, broker)
+        return Goodbye(BAD_CREDENTIALS, reason) if reason else None
 
     async def _examine(self, connection: Connection, hello: Hello) -> None:
         """A broker that begins a stream: is its id free, and is it in the tree already?

@@ -26,13 +26,16 @@ KEY_VARIABLE = "SAPWOOD_KEY"
 NO_TLS = TlsSettings()
 
 _UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
-_WANTS_CERTIFICATE = ("CERTIFICATE_REQUIRED", "HANDSHAKE_FAILURE")
-_REFUSES_OURS = ("UNKNOWN_CA", "BAD_CERTIFICATE", "CERTIFICATE_EXPIRED", "CERTIFICATE_UNKNOWN")
 _NO_TLS_THERE = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
 
 
 def server_context(tls: TlsSettings) -> ssl.SSLContext | None:
-    """What a broker listens with; None for a broker without certificate."""
+    """What a broker listens with; None for a broker without certificate.
+
+    Whoever shows a certificate shows one of a trusted authority. That one must be shown is checked
+    with the Hello (``reception``): a refusal within TLS would reach the other side as a closed
+    connection, since asyncio does not send the alert.
+    """
     if not tls.certificate:
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -43,8 +46,7 @@ def server_context(tls: TlsSettings) -> ssl.SSLContext | None:
         context.verify_mode = ssl.CERT_OPTIONAL
     elif tls.require_certificate:
         context.load_default_certs(ssl.Purpose.CLIENT_AUTH)
-    if tls.require_certificate:
-        context.verify_mode = ssl.CERT_REQUIRED
+        context.verify_mode = ssl.CERT_OPTIONAL
     return context
 
 
@@ -127,9 +129,23 @@ def certificate_names(certificate: Mapping[str, Any] | None) -> set[str]:
     return names
 
 
+def stranger(certificate: Mapping[str, Any] | None, broker: str | None) -> str:
+    """Why a certificate is not enough where one is required; `broker` is the id of a broker."""
+    if not certificate:
+        return (
+            "this broker asks for a certificate; set tls.certificate and tls.key "
+            f"(clients: {CERTIFICATE_VARIABLE} and {KEY_VARIABLE})"
+        )
+    names = certificate_names(certificate)
+    if broker is None or broker in names or broker.lower() in names:  # names of hosts are so
+        return ""
+    shown = ", ".join(sorted(names)) or "nobody"
+    return f"the certificate is for {shown}, not for {broker!r}; show one with the id in it"
+
+
 def explained(problem: ssl.SSLError, address: Address) -> NetworkError:
     """What went wrong with TLS, with the remedy; refused if it will go wrong again."""
-    reason = problem.reason or str(problem)
+    reason = getattr(problem, "reason", "") or str(problem)
     if reason == _UNTRUSTED and isinstance(problem, ssl.SSLCertVerificationError):
         return RefusedError(
             f"the certificate of {address} is not accepted: {problem.verify_message}; "
@@ -137,20 +153,15 @@ def explained(problem: ssl.SSLError, address: Address) -> NetworkError:
             "certificates, and dial a name that is in the certificate",
             BAD_CREDENTIALS,
         )
-    if any(word in reason for word in _WANTS_CERTIFICATE):
-        return RefusedError(
-            f"{address} asks for a certificate; set tls.certificate and tls.key "
-            f"(clients: {CERTIFICATE_VARIABLE} and {KEY_VARIABLE})",
-            BAD_CREDENTIALS,
-        )
-    if any(word in reason for word in _REFUSES_OURS):
-        return RefusedError(
-            f"{address} does not accept the certificate shown to it ({reason}); "
-            "show one of an authority that it trusts",
-            BAD_CREDENTIALS,
-        )
     if any(word in reason for word in _NO_TLS_THERE):
         return UnreachableError(
             f"{address} does not speak TLS; if it is a broker without TLS, write sapwood://"
         )
     return UnreachableError(f"{address}: TLS fails: {reason}")
+
+
+def silent_end(address: Address) -> str:
+    """What it may mean that a connection was closed before the first answer."""
+    if address.tls:
+        return "perhaps the broker there does not trust the certificate that was shown"
+    return "if it uses TLS, write sapwoods://"
