@@ -51,9 +51,11 @@ def tiny(**changes: str) -> Study:
 
 
 def changed(**changes: str) -> str:
-    """Its text, with the values of keys replaced."""
-    lines = [line for line in TINY.splitlines() if line.partition(" ")[0] not in changes]
-    return "\n".join([*(f"{key} = {value}" for key, value in changes.items()), *lines]) + "\n"
+    """Its text, with the values of keys at the top replaced."""
+    top, section, rest = TINY.partition("[scenario]")
+    kept = [line for line in top.splitlines() if line.partition(" ")[0] not in changes]
+    given = [f"{key} = {value}" for key, value in changes.items()]
+    return "\n".join([*given, *kept, section]) + rest
 
 
 def write(folder: Path, text: str = TINY, name: str = "tiny.toml") -> Path:

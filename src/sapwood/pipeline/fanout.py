@@ -12,7 +12,7 @@ until the one to blame is alone, and that one is reported as failed.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -43,7 +43,7 @@ Rows = list[dict[str, Any]]
 
 def fan_out(
     spark: SparkSession, runs: Sequence[Run], simulating: Simulate = simulate
-) -> Iterator[tuple[list[Run], Rows]]:
+) -> Generator[tuple[list[Run], Rows], None, None]:
     """Do all runs; yields batches with their rows, as they come back."""
     ship(spark)
     cores = ready_cores(spark)

@@ -1,0 +1,91 @@
+"""Runs spread over cores: all of them, each once, whatever some of them do to their worker."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pipeline.samples import tiny
+from sapwood.errors import SparkError
+from sapwood.pipeline import fanout
+from sapwood.pipeline.fanout import fan_out, last_line, parallelism, ready_cores
+from sapwood.pipeline.study_runs import Run, runs_of
+from sapwood.pipeline.study_worker import simulate
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def seed_only(run: Run) -> dict[str, Any]:
+    return {"published": run.seed % 1000}
+
+
+def dies_at_one(run: Run) -> dict[str, Any]:
+    """As when the system runs out of memory: no exception, the process is gone."""
+    if run.repeat == 1 and run.parameters["workload.overlap"]:
+        os._exit(1)
+    return {"published": run.seed % 1000}
+
+
+def test_every_run_comes_back_once(spark: SparkSession) -> None:
+    runs = runs_of(tiny(repeats="8"), "1")
+    batches = list(fan_out(spark, runs, seed_only))
+    assert len(batches) > 1
+    assert sorted(run.run for batch, _ in batches for run in batch) == sorted(r.run for r in runs)
+    for batch, rows in batches:
+        assert sorted((row["run"], row["published"]) for row in rows) == sorted(
+            (run.run, run.seed % 1000) for run in batch
+        )
+
+
+def test_short_runs_share_slots(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fanout, "BATCHES_MAX", 2)
+    batches = list(fan_out(spark, runs_of(tiny(repeats="8"), "1"), seed_only))
+    assert len(batches) == 2
+    assert {len(rows) for _, rows in batches} == {16}
+
+
+def test_a_run_that_ends_its_worker_is_alone_to_blame(spark: SparkSession) -> None:
+    runs = runs_of(tiny(), "1")
+    rows = [row for _, rows in fan_out(spark, runs, dies_at_one) for row in rows]
+    assert sorted(row["run"] for row in rows) == sorted(run.run for run in runs)
+    failed = {row["run"]: row["error"] for row in rows if row["error"]}
+    assert set(failed) == {
+        run.run for run in runs if run.repeat == 1 and run.parameters["workload.overlap"]
+    }
+    assert all(error.startswith("the worker process ended: ") for error in failed.values())
+    assert all("\n" not in error for error in failed.values())
+
+
+def test_leaving_early_ends_what_is_under_way(spark: SparkSession) -> None:
+    batches = fan_out(spark, runs_of(tiny(), "1"), simulate)
+    next(batches)
+    batches.close()
+    assert spark.range(5).count() == 5
+
+
+def test_cores_are_counted(spark: SparkSession) -> None:
+    assert parallelism(spark) == 2
+    assert ready_cores(spark) == 2
+
+
+def test_a_session_that_has_ended_is_not_the_fault_of_runs() -> None:
+    from pyspark.errors import PySparkException
+
+    class Ended:
+        def range(self, *numbers: int) -> None:
+            raise PySparkException("Cannot call methods on a stopped SparkContext\n  at x")
+
+    runs = runs_of(tiny(), "1")
+    with pytest.raises(SparkError, match=r"^Spark has ended: Cannot call methods on a stopped"):
+        fanout._do(Ended(), runs, 2, seed_only)  # type: ignore[arg-type]
+
+
+def test_the_cause_is_told_and_not_the_stack() -> None:
+    text = "[X] Job aborted: Traceback:\n  File a\nModuleNotFoundError: No module named 'lark'\n"
+    assert last_line(Exception(f"{text}\n\tat java.lang\n\tat java.util\nDriver stacktrace:")) == (
+        "ModuleNotFoundError: No module named 'lark'"
+    )
+    assert last_line(Exception("")) == "no reason given"
