@@ -1,7 +1,7 @@
 """The client library without ``await``: the same bus, on an event loop in a thread of its own.
 
-Names and arguments are those of `sapwood.runtime.client`, and so is every rule. Iterating blocks,
-and ``with`` replaces ``async with``. A bus may be used by several threads.
+Names, arguments and rules are those of `sapwood.runtime.client`; ``with`` replaces ``async with``,
+``for`` replaces ``async for``, and calls block. A bus may be used by several threads.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections import deque
+from collections.abc import Coroutine, Mapping
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from sapwood.errors import ClosedError
 from sapwood.filters.filter import Filter
@@ -19,8 +20,14 @@ from sapwood.filters.ids import NotificationId
 from sapwood.filters.notification import Notification
 from sapwood.filters.values import Value
 from sapwood.runtime import client, subscription
+from sapwood.runtime.subscription import Gap, Item
+
+__all__ = ["Bus", "Gap", "Item", "Subscription", "connect"]
 
 Result = TypeVar("Result")
+
+_AT_ONCE: Final = 256
+"""Items that are brought over from the other thread at a time, if as many are there."""
 
 
 class _Loop:
@@ -33,7 +40,7 @@ class _Loop:
 
     def call(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Run a coroutine there, and wait for it; an interruption here cancels it there."""
-        if not self._thread.is_alive():
+        if self._loop.is_closed():
             work.close()
             raise ClosedError("the bus is closed; connect again")
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
@@ -61,18 +68,18 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
 class Subscription:
     """What comes for one filter; see `sapwood.runtime.subscription.Subscription`."""
 
-    def __init__(self, loop: _Loop, make: Callable[[], subscription.Subscription]) -> None:
+    def __init__(self, loop: _Loop, inner: subscription.Subscription) -> None:
         self._loop = loop
-        self._make = make
-        self._inner: subscription.Subscription | None = None
+        self._inner = inner
+        self._items: deque[Item] = deque()
+
+    def __repr__(self) -> str:
+        return repr(self._inner)
 
     def __enter__(self) -> Self:
-        """Subscribe; returns when the subscription has settled."""
-        self._inner = self._loop.call(self._begin())
+        """Subscribe; returns when the subscription has settled, or will not soon."""
+        self._loop.call(self._inner.__aenter__())
         return self
-
-    async def _begin(self) -> subscription.Subscription:
-        return await self._make().__aenter__()
 
     def __exit__(
         self,
@@ -83,49 +90,72 @@ class Subscription:
         """Unsubscribe."""
         self.close()
 
-    def close(self) -> None:
+    def close(self, *, settle: bool = False) -> None:
         """Unsubscribe; what has come already can still be read."""
-        self._loop.call(self._open.close())
+        self._loop.call(self._inner.close(settle=settle))
 
     @property
-    def _open(self) -> subscription.Subscription:
-        if self._inner is None:
-            raise ClosedError("the subscription has not begun; use it in a with statement")
-        return self._inner
+    def filter(self) -> Filter:
+        """What is wanted."""
+        return self._inner.filter
 
-    def __iter__(self) -> Iterator[subscription.Item]:
+    @property
+    def settled(self) -> bool | None:
+        """Whether it is known to be in effect everywhere; None if that is not known yet."""
+        return self._inner.settled
+
+    @property
+    def reason(self) -> str:
+        """Why it has not settled, if so."""
+        return self._inner.reason
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """Those that were reported so far, the last thousand of them."""
+        return list(self._inner.gaps)
+
+    def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> subscription.Item:
-        try:
-            return self.get()
-        except ClosedError:
-            raise StopIteration from None
+    def __next__(self) -> Item:
+        if not self._items:
+            self._items.extend(self._loop.call(self._inner.read(_AT_ONCE)))
+            if not self._items:
+                raise StopIteration
+        return self._items.popleft()
 
-    def get(self, seconds: float | None = None) -> subscription.Item:
+    def get(self, seconds: float | None = None) -> Item:
         """The next item; a TimeoutError if none comes in time, a ClosedError after the end."""
-        return self._loop.call(self._open.get(seconds))
+        if self._items:
+            return self._items.popleft()
+        return self._loop.call(self._inner.get(seconds))
+
+    def read(self, most: int = 1000, seconds: float | None = None) -> list[Item]:
+        """What is there, up to a number; waits for the first. Empty after the end, or in time."""
+        if self._items:
+            return [self._items.popleft() for _ in range(min(most, len(self._items)))]
+        return self._loop.call(self._inner.read(most, seconds))
 
 
 class Bus:
     """A connection to the network; see `sapwood.runtime.client.Bus`."""
 
-    def __init__(self, make: Callable[[], client.Bus]) -> None:
-        self._make = make
-        self._loop: _Loop | None = None
-        self._inner: client.Bus | None = None
+    def __init__(self, inner: client.Bus) -> None:
+        self._inner = inner
+        self._running: _Loop | None = None
+
+    def __repr__(self) -> str:
+        return repr(self._inner)
 
     def __enter__(self) -> Self:
-        self._loop = _Loop()
+        """Connect; an UnreachableError or RefusedError if that cannot be."""
+        self._running = _Loop()
         try:
-            self._inner = self._loop.call(self._begin())
+            self._running.call(self._inner.__aenter__())
         except BaseException:
-            self._loop.stop()
+            self._running.stop()
             raise
         return self
-
-    async def _begin(self) -> client.Bus:
-        return await self._make().__aenter__()
 
     def __exit__(
         self,
@@ -133,37 +163,114 @@ class Bus:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        """Send what was published, and leave."""
+        if self._running is not None:
+            self._end(self._inner.__aexit__(kind, error, trace))
 
     def close(self) -> None:
         """Send what was published, and leave."""
-        inner, loop = self._open
-        loop.call(inner.close())
-        loop.stop()
+        if self._running is not None:
+            self._end(self._inner.close())
+
+    def _end(self, work: Coroutine[Any, Any, None]) -> None:
+        loop, self._running = self._loop, None
+        try:
+            loop.call(work)
+        finally:
+            loop.stop()
 
     @property
-    def _open(self) -> tuple[client.Bus, _Loop]:
-        if self._inner is None or self._loop is None:
+    def _loop(self) -> _Loop:
+        if self._running is None:
             raise ClosedError("the bus is not connected; use it in a with statement")
-        return self._inner, self._loop
+        return self._running
+
+    # What is known
+
+    @property
+    def id(self) -> str:
+        """The client's lasting name."""
+        return self._inner.id
+
+    @property
+    def name(self) -> str:
+        """Id and session: the publisher in the ids of notifications."""
+        return self._inner.name
+
+    @property
+    def broker(self) -> str:
+        """The broker that this bus is connected to, or was last."""
+        return self._inner.broker
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a connection at the moment."""
+        return self._inner.is_connected
+
+    @property
+    def published(self) -> int:
+        """How many notifications were published."""
+        return self._inner.published
+
+    @property
+    def received(self) -> int:
+        """How many notifications have come."""
+        return self._inner.received
+
+    @property
+    def unconfirmed(self) -> int:
+        """Publications of which nobody knows whether a broker that was lost had accepted them."""
+        return self._inner.unconfirmed
+
+    @property
+    def refused(self) -> int:
+        """Publications that a broker did not accept."""
+        return self._inner.refused
+
+    # What can be done
 
     def publish(
         self,
         notification: Notification | Mapping[str, Value],
         payload: bytes = b"",
         *,
+        expires_in: float | None = None,
         confirm: bool = False,
     ) -> NotificationId:
         """Publish; waits only while the network takes nothing more, or for the confirmation."""
-        inner, loop = self._open
-        return loop.call(inner.publish(notification, payload, confirm=confirm))
+        return self._loop.call(
+            self._inner.publish(notification, payload, expires_in=expires_in, confirm=confirm)
+        )
 
-    def subscribe(self, filter: Filter | str, **options: Any) -> Subscription:
-        """A subscription, to be used in a with statement."""
-        inner, loop = self._open
-        return Subscription(loop, lambda: inner.subscribe(filter, **options))
+    def flush(self) -> None:
+        """Wait until the broker has accepted everything published so far."""
+        self._loop.call(self._inner.flush())
+
+    def subscribe(
+        self,
+        filter: Filter | str,
+        *,
+        buffer: int = 10_000,
+        settle: bool = True,
+        gaps: bool = True,
+    ) -> Subscription:
+        """A subscription, to be used in a with statement: then it begins."""
+        inner = self._inner.subscribe(filter, buffer=buffer, settle=settle, gaps=gaps)
+        return Subscription(self._loop, inner)
+
+    def advertise(self, filter: Filter | str) -> str:
+        """Say what will be published; returns a name under which it can be taken back."""
+        return self._loop.call(self._inner.advertise(filter))
+
+    def unadvertise(self, name: str) -> None:
+        """Take an advertisement back; returns when the whole network knows."""
+        self._loop.call(self._inner.unadvertise(name))
+
+    def ping(self) -> float:
+        """Ask the broker whether it is there; the time until the answer, in seconds."""
+        return self._loop.call(self._inner.ping())
 
 
-def connect(*servers: str, **options: Any) -> Bus:
-    """A bus on one of some servers, to be used in a with statement."""
-    return Bus(lambda: client.connect(*servers, **options))
+def connect(*servers: str, **options: object) -> Bus:
+    """A bus on one of some servers, to be used in a with statement; options as `BusOptions`."""
+    return Bus(client.connect(*servers, **options))

@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "config": "sapwood.cli.config:app",
     "demo": "sapwood.cli.demo:demo",
     "filter": "sapwood.cli.filter:app",
+    "ping": "sapwood.cli.ping:ping",
     "publish": "sapwood.cli.publish:publish",
     "sim": "sapwood.cli.sim:sim",
     "status": "sapwood.cli.status:status",
@@ -33,6 +34,8 @@ COMMANDS: dict[str, str] = {
     "top": "sapwood.cli.top:top",
     "topology": "sapwood.cli.topology:app",
     "up": "sapwood.cli.up:up",
+    "trace": "sapwood.cli.trace:app",
+    "traffic": "sapwood.cli.traffic:traffic",
     "version": "sapwood.cli.version:version",
 }
 """Name of each command, and where it is: `module:attribute`."""

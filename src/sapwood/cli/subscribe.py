@@ -3,49 +3,82 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+import sys
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sapwood.cli.output import ExitStatus, notice, print_json
-from sapwood.cli.server_option import DEFAULT_SERVER, Servers, run_client
+from sapwood.cli.server_option import (
+    DEFAULT_SERVER,
+    Servers,
+    connect_from_environment,
+    run_client,
+)
 from sapwood.filters.filter import Filter
+
+if TYPE_CHECKING:
+    from sapwood.runtime.subscription import Subscription
+
+_AT_ONCE = 1000
+"""Notifications that are printed before the output is flushed, if as many have come."""
 
 
 def subscribe(
     filters: Annotated[list[str], typer.Argument(help="What to print.", metavar="FILTER…")],
     server: Servers = [DEFAULT_SERVER],  # noqa: B006 - typer reads it, nobody changes it
     count: Annotated[
-        int | None, typer.Option(help="End after so many.", metavar="N", min=0)
+        int | None, typer.Option(help="End after so many.", metavar="N", min=1)
     ] = None,
     timeout: Annotated[
-        float | None, typer.Option(help="End after so long, in seconds.", metavar="S", min=0)
+        float | None,
+        typer.Option(
+            help="End after so many seconds, counted from when it has settled.", metavar="S", min=0
+        ),
     ] = None,
 ) -> int:
-    """Print notifications as they come, one a line."""
-    wanted = [Filter(text) for text in filters]
-    return run_client(_subscribe(server, wanted[0], count, timeout))
+    """Print notifications as they come, one a line.
+
+    One that matches several filters is printed once. With --count, the exit status is 1 if the
+    time is over before so many came.
+    """
+    return run_client(_subscribe(server, _any_of(filters), count, timeout))
+
+
+def _any_of(texts: list[str]) -> Filter:
+    """All filters as one; each is read by itself first, so that an error shows where it is."""
+    filters = [Filter(text) for text in texts]
+    return filters[0] if len(filters) == 1 else Filter(" or ".join(f"({one})" for one in filters))
 
 
 async def _subscribe(
     servers: list[str], filter: Filter, count: int | None, seconds: float | None
 ) -> int:
-    from sapwood.runtime.client import connect
+    async with connect_from_environment(servers) as bus, bus.subscribe(filter) as found:
+        if found.settled:
+            notice(f"settled: {filter}, at broker {bus.broker}")
+        else:
+            notice(f"subscribed at broker {bus.broker}, but not settled: {found.reason}")
+        try:
+            async with asyncio.timeout(seconds):
+                await _print(found, count)
+        except TimeoutError:
+            return ExitStatus.DONE if count is None else ExitStatus.NO
+    return ExitStatus.DONE
+
+
+async def _print(found: Subscription, count: int | None) -> None:
+    """Print what comes, until there were as many as wanted."""
     from sapwood.runtime.subscription import Gap
 
-    seen = 0
-    try:
-        async with connect(*servers) as bus, bus.subscribe(filter) as found:
-            notice("settled" if found.settled else f"not settled: {found.reason}")
-            async with asyncio.timeout(seconds):
-                async for item in found:
-                    if isinstance(item, Gap):
-                        notice(f"gap: {item.reason}")
-                        continue
-                    print_json({"id": str(item.id), "attributes": dict(item)})
-                    seen += 1
-                    if seen == count:
-                        return ExitStatus.DONE
-    except TimeoutError:
-        pass
-    return ExitStatus.DONE if count is None or seen >= count else ExitStatus.NO
+    printed = 0
+    while items := await found.read(_AT_ONCE if count is None else count - printed):
+        for item in items:
+            if isinstance(item, Gap):
+                notice(f"gap: {item.reason}{f' ({item.count} at most)' if item.count else ''}")
+            else:
+                print_json({"id": str(item.id), "attributes": dict(item)})
+                printed += 1
+        sys.stdout.flush()
+        if printed == count:
+            return

@@ -39,6 +39,7 @@ from sapwood.protocol.handshake import (
 from sapwood.runtime.address import Address
 from sapwood.runtime.connection import Connection
 from sapwood.runtime.dialing import dial
+from sapwood.runtime.tls import client_context
 
 ACK_SECONDS: Final = 0.02
 """Longest time until what came is acknowledged."""
@@ -175,7 +176,7 @@ class Stream:
         if self._broker_session:
             resume = (Resume(self.broker, self._broker_session, self.channel.received),)
         hello = msgspec.structs.replace(self._hello, resume=resume, order=self._user.order)
-        tls = (self._tls or ssl.create_default_context()) if address.tls else None
+        tls = (self._tls or client_context()) if address.tls else None
         await dial(address, hello, self._welcome, time.monotonic(), tls)
 
     def _welcome(self, connection: Connection, welcome: Welcome) -> None:

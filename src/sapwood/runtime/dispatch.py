@@ -53,6 +53,7 @@ class Dispatch:
         self._told = told
         self._subscriptions: dict[Subscription, None] = {}
         self._plans: dict[bytes, tuple[Subscription, ...]] = {}
+        self._full: dict[Subscription, None] = {}
         self._lingering = 0
         """Ended subscriptions for which something may still be under way."""
         self._index: Any = None
@@ -87,6 +88,7 @@ class Dispatch:
         if self._subscriptions.pop(subscription, self) is self:
             return False
         self._plans.clear()
+        self._full.pop(subscription, None)
         self._lingering += 1
         if self._index is not None:
             self._index.remove(subscription)
@@ -135,10 +137,17 @@ class Dispatch:
                 if single.is_awaited:
                     single.wake()
             elif not (self._seen and self._is_repeated(notification)):
-                for subscription in self._wanting(data[head_at:body_at], notification):
-                    subscription.items.append(notification)
-                    subscription.wake()
+                self._hand_out(data[head_at:body_at], notification)
+        if single is not None and len(single.items) >= single.buffer:
+            self._full[single] = None
         return count
+
+    def _hand_out(self, head: bytes, notification: Delivered) -> None:
+        for subscription in self._wanting(head, notification):
+            subscription.items.append(notification)
+            subscription.wake()
+            if len(subscription.items) >= subscription.buffer:
+                self._full[subscription] = None
 
     @property
     def _single(self) -> Subscription | None:
@@ -171,8 +180,14 @@ class Dispatch:
 
     @property
     def is_full(self) -> bool:
-        """Whether one of the subscriptions wants nothing more for now."""
-        return any(subscription.is_full for subscription in self._subscriptions)
+        """Whether one of the subscriptions wants nothing more for now.
+
+        One that was full wants more when half of its buffer is free.
+        """
+        for subscription in list(self._full):
+            if len(subscription.items) <= subscription.buffer // 2:
+                del self._full[subscription]
+        return bool(self._full)
 
     # What came before
 

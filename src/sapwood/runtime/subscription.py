@@ -39,7 +39,7 @@ class SubscribingBus(Protocol):
         """Tell the broker that it is over; with `settle`, return when everybody knows."""
 
     def has_room(self) -> None:
-        """A subscription that was full has room again."""
+        """Half of a subscription's buffer is free, perhaps after it was full."""
 
 
 class Subscription:
@@ -75,7 +75,6 @@ class Subscription:
         """Under which name the broker knows it."""
         self._bus = bus
         self._yields_gaps = gaps
-        self._was_full = False
         self.is_awaited = False
         """Whether somebody waits for the next item."""
         self._ready = asyncio.Event()
@@ -119,8 +118,7 @@ class Subscription:
             if not self.items:
                 raise StopAsyncIteration
         item = self.items.popleft()
-        if self._was_full and len(self.items) <= self.buffer // 2:
-            self._was_full = False
+        if len(self.items) == self.buffer // 2:
             self._bus.has_room()
         return item
 
@@ -155,14 +153,6 @@ class Subscription:
         return [await anext(self) for _ in range(min(most, len(self.items)))]
 
     # For the bus
-
-    @property
-    def is_full(self) -> bool:
-        """Whether nothing more should come for now; it is asked for room later."""
-        if len(self.items) < self.buffer:
-            return self._was_full
-        self._was_full = True
-        return True
 
     def told_settled(self, said: Settled) -> None:
         """A broker says whether it has taken effect everywhere."""
