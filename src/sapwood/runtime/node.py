@@ -307,6 +307,7 @@ class Node:
         peer.frames_in += frames
         is_due = peer.channel.count(frames, size)
         self._carry_out(self.broker.handle(Received(peer.name, data), now), now, peer)
+        self._flush()  # a client hears that a publication is refused before it is acknowledged
         if is_due:
             peer.acknowledge()
             if peer.channel.exceeded > _EXCESS_MAX:
@@ -316,7 +317,6 @@ class Node:
             if self._ack_timer is None:
                 assert self._loop is not None
                 self._ack_timer = self._loop.call_later(self.settings.ack_seconds, self._ack_all)
-        self._flush()
 
     def said(self, connection: Connection, message: LinkMessage) -> None:
         """The other end said something about the connection."""
