@@ -109,5 +109,6 @@ def test_sapwood_alone_is_measured_in_all_workloads(monkeypatch: pytest.MonkeyPa
     assert {"W1", "W1u", "W2", "W3", "W3d", LATENCY, "W4/2", "W5/100", TRACING} == set(
         report.figures["workloads"]
     )
+    assert report.figures["traced"]["messages"] > 0
     assert all(OWN in each["figures"] for each in report.figures["workloads"].values())
     assert "Left out, since it is not installed: everything else." in report.notes

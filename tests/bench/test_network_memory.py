@@ -18,7 +18,7 @@ def test_memory_is_measured(tmp_path: Path) -> None:
     memory = measure_memory(tmp_path, choose_cores(), clients=50, subscriptions=500)
     assert memory is not None
     assert memory.idle_bytes > 10e6
-    assert 0 < memory.client_bytes < 1e6
+    assert 0 <= memory.client_bytes < 1e6  # few fit into what is allocated anyway
     assert 0 < memory.subscriptions_bytes < 1e9
 
 

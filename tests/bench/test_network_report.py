@@ -5,6 +5,7 @@ from __future__ import annotations
 from sapwood.bench.network_memory import Memory
 from sapwood.bench.network_outcome import OWN, P50, P99, PROCESSOR, RATE, TRACED, TRACING, Outcome
 from sapwood.bench.network_report import Findings, report, traced_share
+from sapwood.bench.network_trace import Kept
 from sapwood.bench.report import Line, Style
 
 W1 = Outcome(
@@ -20,9 +21,11 @@ W1 = Outcome(
 DELAY = Outcome("latency", "at a rate", {OWN: {P50: 90.0, P99: 300.0}, "NATS": {P50: 60.0}}, {})
 TRACE = Outcome(TRACING, "traced", {OWN: {RATE: 100.0}, TRACED: {RATE: 80.0}}, {})
 
+KEPT = Kept(1000, 1000, 900)
+
 
 def findings(**changes: object) -> Findings:
-    base = Findings([W1, DELAY, TRACE], Memory(60e6, 12_340, 25e6), ["A note."], [], True)
+    base = Findings([W1, DELAY, TRACE], Memory(60e6, 12_340, 25e6), KEPT, ["A note."], [], True)
     return base._replace(**changes)  # type: ignore[arg-type]
 
 
@@ -44,12 +47,13 @@ def test_what_concerns_only_sapwood_has_its_own_table() -> None:
     lines = report(findings()).tables[1].lines
     assert Line("rate with a trace ÷ without", ("0.80",), Style.OWN) in lines
     assert Line("to reach", ("≥ 0.75",), Style.TARGET) in lines
+    assert Line("share of rows that the trace holds", ("0.950",)) in lines
     assert Line("of an idle client, kB", ("12.3",)) in lines
     assert Line("of 10,000 subscriptions, MB", ("25.0",)) in lines
 
 
 def test_without_memory_and_trace_there_is_one_table() -> None:
-    assert len(report(findings(outcomes=[W1], memory=None)).tables) == 1
+    assert len(report(findings(outcomes=[W1], memory=None, traced=None)).tables) == 1
     assert traced_share([W1]) is None
 
 

@@ -23,7 +23,7 @@ from sapwood.bench.network_load import (
     one_to_one,
     quotes,
 )
-from sapwood.bench.network_memory import measure_memory
+from sapwood.bench.network_memory import Memory, measure_memory
 from sapwood.bench.network_outcome import (
     LATENCY,
     OWN,
@@ -38,6 +38,7 @@ from sapwood.bench.network_outcome import (
 )
 from sapwood.bench.network_report import Findings, report
 from sapwood.bench.network_round import Contender
+from sapwood.bench.network_trace import kept
 from sapwood.bench.peers.activemq import ActiveMQ
 from sapwood.bench.peers.mosquitto import Mosquitto
 from sapwood.bench.peers.nats import Nats
@@ -120,29 +121,32 @@ class Benchmark:
         self._cores = choose_cores()
         self._notes: list[str] = []
         self._failures: list[str] = []
+        self._traced_messages = 0
 
     def run(self, groups: Sequence[Group]) -> Report:
         """Measure all groups, and the memory of Sapwood."""
         outcomes: list[Outcome] = []
-        memory = None
         with tempfile.TemporaryDirectory() as folder, on_cores(self._cores.driver):
             for number, group in enumerate(groups):
                 with self._running(group, Path(folder) / str(number)) as networks:
                     for workload in group.workloads:
                         outcomes.append(self._measure(workload, networks))
-            self._progress("network: memory")
-            try:
-                memory = measure_memory(
-                    Path(folder) / "memory",
-                    self._cores,
-                    self._size.clients,
-                    self._size.subscriptions,
-                )
-            except (BenchmarkError, OSError) as problem:
-                self._failures.append(f"memory: {problem}")
+            traced = kept(Path(folder), self._traced_messages) if self._traced_messages else None
+            memory = self._memory(Path(folder) / "memory")
         return report(
-            Findings(outcomes, memory, self._notes, self._failures, bool(self._cores.broker))
+            Findings(
+                outcomes, memory, traced, self._notes, self._failures, bool(self._cores.broker)
+            )
         )
+
+    def _memory(self, folder: Path) -> Memory | None:
+        self._progress("network: memory")
+        size = self._size
+        try:
+            return measure_memory(folder, self._cores, size.clients, size.subscriptions)
+        except (BenchmarkError, OSError) as problem:
+            self._failures.append(f"memory: {problem}")
+            return None
 
     @contextmanager
     def _running(self, group: Group, folder: Path) -> Iterator[dict[str, Network]]:
@@ -188,6 +192,8 @@ class Benchmark:
                     except (BenchmarkError, OSError) as problem:
                         self._failed(name, f"{workload.name}: {problem}")
                         del turns[name]
+            if TRACED in turns:
+                self._traced_messages += turns[TRACED].published
         compared = P50 if workload.name == LATENCY else RATE
         return Outcome(
             workload.name,
@@ -215,6 +221,11 @@ class Turn:
         self._contender = contender
         self._is_latency = contender.workload.name == LATENCY
         self._count = size.latencies if self._is_latency else contender.fitting_count(size.seconds)
+
+    @property
+    def published(self) -> int:
+        """How many messages were published so far."""
+        return self._contender.published
 
     def breathe(self) -> None:
         """Show that the clients are alive, while others have their turn."""

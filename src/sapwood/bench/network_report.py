@@ -19,6 +19,7 @@ from sapwood.bench.network_outcome import (
     Outcome,
     targets_met,
 )
+from sapwood.bench.network_trace import Kept
 from sapwood.bench.report import Line, Report, Style, Table
 
 _FIGURES = {
@@ -34,6 +35,7 @@ class Findings(NamedTuple):
 
     outcomes: list[Outcome]
     memory: Memory | None
+    traced: Kept | None
     notes: list[str]
     failures: list[str]
     """What Sapwood did wrong."""
@@ -88,6 +90,8 @@ def _own(findings: Findings) -> list[Line]:
             Line("rate with a trace ÷ without", (f"{share:.2f}",), Style.OWN),
             Line("to reach", (f"≥ {TRACED_SHARE_TARGET}",), Style.TARGET),
         ]
+    if findings.traced is not None:
+        lines.append(Line("share of rows that the trace holds", (f"{findings.traced.share:.3f}",)))
     if findings.memory is not None:
         memory = findings.memory
         lines += [
@@ -139,6 +143,7 @@ def _for_machines(findings: Findings) -> dict[str, Any]:
     return {
         "workloads": {each.name: each.for_machines() for each in findings.outcomes},
         "traced_share": traced_share(findings.outcomes),
+        "traced": None if findings.traced is None else findings.traced._asdict(),
         "memory": None if findings.memory is None else findings.memory._asdict(),
         "is_pinned": findings.is_pinned,
         "notes": findings.notes,

@@ -50,6 +50,11 @@ class Contender:
             raise
 
     @property
+    def published(self) -> int:
+        """How many messages were published so far."""
+        return self._number
+
+    @property
     def publisher(self) -> Client:
         """The client that publishes."""
         assert self._publisher is not None

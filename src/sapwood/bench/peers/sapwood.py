@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from sapwood.bench.network_load import Interest, Message
@@ -151,7 +152,9 @@ class Sapwood(Peer):
         self._traced = traced
 
     def missing(self) -> str:
-        """Nothing ever."""
+        """Nothing, except for a trace."""
+        if self._traced and find_spec("pyarrow") is None:
+            return "pyarrow, for traces (sapwood[trace])"
         return ""
 
     def launch(self, network: Network, brokers: int, directory: Path, cores: Cores) -> None:
