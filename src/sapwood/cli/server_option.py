@@ -60,3 +60,17 @@ def run_client(main: Coroutine[Any, Any, Result]) -> Result:
     import uvloop
 
     return uvloop.run(main)
+
+
+def open_bus(servers: Sequence[str], **options: Any) -> Bus:
+    """A bus on one of some servers, with what the environment says about getting in."""
+    from sapwood.runtime.client import connect
+    from sapwood.runtime.tls import context_from_environment
+
+    network = os.environ.get("SAPWOOD_NETWORK")
+    if network:
+        options["network"] = network
+    options["token"] = os.environ.get("SAPWOOD_TOKEN", "")
+    if any(server.startswith("sapwoods:") for server in servers):
+        options["tls"] = context_from_environment(os.environ)
+    return connect(*servers, **options)
