@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sapwood.cli.output import ExitStatus, notice, print_json
-from sapwood.cli.server_option import DEFAULT_SERVER, Servers, run_client
+from sapwood.cli.server_option import DEFAULT_SERVER, Servers, open_bus, run_client
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -46,10 +46,9 @@ def status(
 
 
 async def _look(servers: list[str]) -> NetworkView:
-    from sapwood.runtime.client import connect
     from sapwood.runtime.inspection import inspect
 
-    async with connect(*servers) as bus:
+    async with open_bus(servers) as bus:
         return await inspect(bus)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sapwood.cli.output import ExitStatus
-from sapwood.cli.server_option import DEFAULT_SERVER, Servers, run_client
+from sapwood.cli.server_option import DEFAULT_SERVER, Servers, open_bus, run_client
 
 
 def top(
@@ -30,12 +30,11 @@ async def _watch(servers: list[str], interval: float, count: int | None) -> None
     from rich.live import Live
 
     from sapwood.cli.status import table
-    from sapwood.runtime.client import connect
     from sapwood.runtime.inspection import inspect
 
     console = Console(highlight=False)
     looks = 0
-    async with connect(*servers) as bus:
+    async with open_bus(servers) as bus:
         with Live(console=console, auto_refresh=False, screen=console.is_terminal) as live:
             while True:
                 shown = table(await inspect(bus))

@@ -21,6 +21,7 @@ from sapwood.errors import AddressError, ConfigurationError
 from sapwood.misfits import joined, misfit
 from sapwood.runtime.address import parse_address, parse_admin
 from sapwood.runtime.settings import Settings
+from sapwood.runtime.tls import admin_exposure, exposure
 
 TOKEN_VARIABLE = "SAPWOOD_TOKEN"  # noqa: S105 - where the secret is, not the secret
 """The environment variable for the shared secret."""
@@ -133,12 +134,15 @@ def _wrong_addresses(settings: Settings) -> Iterator[tuple[str, str]]:
     places += [("join", text) for text in settings.join]
     for key, text in places:
         try:
-            parse_address(text)
+            address = parse_address(text)
         except AddressError as problem:
             yield key, f"is wrong: {problem}"
+        else:
+            if key == "listen" and (exposed := exposure(settings, address)):
+                yield key, exposed
     try:
-        if settings.admin:
-            parse_admin(settings.admin)
+        if settings.admin and (exposed := admin_exposure(settings, parse_admin(settings.admin))):
+            yield "admin", exposed
     except AddressError as problem:
         yield "admin", f"is wrong: {problem}"
 

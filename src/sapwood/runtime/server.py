@@ -106,7 +106,7 @@ class Server:
     async def _listen(self, address: Address) -> None:
         problem = exposure(self.settings, address)
         if problem:
-            raise ListenError(problem)
+            raise ListenError(f"listen {problem}")
         loop = asyncio.get_running_loop()
         try:
             self._server = await loop.create_server(

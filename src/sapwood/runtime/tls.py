@@ -110,8 +110,18 @@ def exposure(settings: Settings, address: Address) -> str:
     if address.is_local or settings.insecure or settings.tls.certificate:
         return ""
     return (
-        f"{address.host} can be reached from other machines, and there is no TLS; "
+        f"is {address.host}, which other machines can reach, and there is no TLS; "
         "set tls.certificate and tls.key in a configuration file, or say --insecure"
+    )
+
+
+def admin_exposure(settings: Settings, address: Address) -> str:
+    """Why there is no admin endpoint on an address, if so."""
+    if address.is_local or settings.insecure:
+        return ""
+    return (
+        f"is {address.host}, which other machines can reach, and the admin endpoint has neither "
+        "TLS nor login; give 127.0.0.1, or say --insecure"
     )
 
 
