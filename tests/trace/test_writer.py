@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -326,3 +328,40 @@ def test_an_error_in_a_run_keeps_the_rows_that_led_to_it(tmp_path: Path) -> None
     with pytest.raises(RuntimeError):
         run()
     assert list(read(tmp_path)) == [bare_row()]
+
+
+def columns(first: int, last: int, kind: str = "clock") -> dict[str, Any]:
+    steps = np.arange(first, last + 1)
+    return {
+        "step": steps,
+        "at": steps / 2,
+        "kind": arrow.Texts(np.zeros(len(steps), np.int32), [kind]),
+    }
+
+
+def test_columns_are_a_file_of_the_same_kind(tmp_path: Path) -> None:
+    settings = RunSettings(settle_seconds=3.0, advertisements_required=True)
+    with TraceWriter(tmp_path, "r", "B1", 1, settings=settings) as writer:
+        writer.write(Row(run="r", broker="B1", session=1, step=1, at=0.5, kind="clock"))
+        writer.write_columns(columns(2, 4))
+        writer.write_columns(columns(5, 4))
+        writer.write(Row(run="r", broker="B1", session=1, step=5, at=2.5, kind="clock"))
+    trace = read(tmp_path)
+    assert [(row.run, row.broker, row.session, row.step, row.at, row.kind) for row in trace] == [
+        ("r", "B1", 1, step, step / 2, "clock") for step in range(1, 6)
+    ]
+    assert len(trace.files) == 3
+    assert trace.settings == {"r": settings}
+    types = {str(pq.ParquetFile(path).schema_arrow.field("kind").type) for path in trace.files}
+    assert types == {"string"}
+
+
+def test_columns_come_in_order_and_a_gap_among_them_counts(tmp_path: Path) -> None:
+    TraceWriter(tmp_path, "r", "B1", 1)  # and it never closes
+    writer = TraceWriter(tmp_path, "r", "B1", 2)
+    writer.write_columns(columns(1, 3))
+    with pytest.raises(TraceRowError, match="comes after row 3; steps grow"):
+        writer.write_columns(columns(3, 4))
+    found = [writer.interrupted]
+    writer.write_columns(columns(4, 4, "trace_gap"), has_gap=True)
+    assert [*found, writer.interrupted] == [(1,), ()]

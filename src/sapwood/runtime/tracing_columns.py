@@ -143,9 +143,8 @@ class Segment:
         self.rows += rows
         if batch.plain:
             frames = self._with_plain(batch, frames)
-        for name, column in frames.items():
-            if name in self._parts:
-                self._parts[name].append(column)
+        for name, parts in self._parts.items():
+            parts.append(frames[name] if name in frames else _nothing(name, rows))
 
     # Runs of frames
 

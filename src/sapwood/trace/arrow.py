@@ -7,6 +7,7 @@ directory, or a client, does not need it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sapwood.errors import TraceError
@@ -112,7 +113,11 @@ def write_rows(table: Any, file: Any) -> None:
     """Write a table of `to_table` into an open file."""
     _, parquet = modules()
     parquet.write_table(
-        table, file, compression="zstd", row_group_size=table.num_rows, write_page_checksum=True
+        table,
+        file,
+        compression="zstd",
+        row_group_size=max(1, table.num_rows),
+        write_page_checksum=True,
     )
 
 
@@ -134,6 +139,18 @@ def write_columns(table: Any, file: Any) -> None:
         said = table.schema.metadata
         writer.add_key_value_metadata({key.decode(): said[key].decode() for key in said})
         writer.write_table(table, row_group_size=table.num_rows)
+
+
+def read_table(path: Path) -> Any:
+    """A whole file."""
+    _, parquet = modules()
+    return parquet.ParquetFile(path).read()
+
+
+def filtered(table: Any, stays: Sequence[bool]) -> Any:
+    """A table without some of its rows."""
+    arrow, _ = modules()
+    return table.filter(arrow.array(stays))
 
 
 def to_rows(table: Any) -> Iterator[Row]:

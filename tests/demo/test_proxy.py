@@ -1,0 +1,83 @@
+"""A proxy passes bytes on in both directions, until it is cut."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from sapwood.demo.proxy import Proxy
+from sapwood.runtime.address import parse_address
+
+
+@asynccontextmanager
+async def shouting() -> AsyncIterator[Proxy]:
+    """A proxy to a server that answers each line in capitals."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while line := await reader.readline():
+            writer.write(line.upper())
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    proxy = Proxy()
+    proxy.target_port = server.sockets[0].getsockname()[1]
+    await proxy.start()
+    async with server:
+        try:
+            yield proxy
+        finally:
+            await proxy.stop()
+
+
+async def dial(proxy: Proxy) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    return await asyncio.open_connection("127.0.0.1", parse_address(proxy.url).port)
+
+
+async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+    writer.write(b"hello\n")
+    return await reader.readline()
+
+
+def test_bytes_pass_in_both_directions() -> None:
+    async def main() -> None:
+        async with shouting() as proxy:
+            reader, writer = await dial(proxy)
+            assert await ask(reader, writer) == b"HELLO\n"
+            writer.write_eof()
+            assert await reader.read() == b""
+            writer.close()
+
+    asyncio.run(main())
+
+
+def test_a_cut_breaks_all_connections_and_new_ones_pass() -> None:
+    async def main() -> None:
+        async with shouting() as proxy:
+            pairs = [await dial(proxy) for _ in range(2)]
+            for pair in pairs:
+                assert await ask(*pair) == b"HELLO\n"
+            assert (proxy.cut(), proxy.cuts) == (2, 2)
+            for reader, writer in pairs:
+                with pytest.raises(ConnectionResetError):
+                    await reader.readexactly(1)
+                writer.close()
+            reader, writer = await dial(proxy)
+            assert await ask(reader, writer) == b"HELLO\n"
+            writer.close()
+
+    asyncio.run(main())
+
+
+def test_where_nobody_listens_nobody_is_let_through() -> None:
+    async def main() -> None:
+        async with shouting() as proxy:
+            proxy.target_port = 1
+            reader, writer = await dial(proxy)
+            with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+                await reader.readexactly(1)
+            writer.close()
+
+    asyncio.run(main())

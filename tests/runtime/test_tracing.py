@@ -1,0 +1,160 @@
+"""The tracer of a live broker: what is handed over is in files, or a gap says that it is not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sapwood.runtime.settings import TraceSettings
+from sapwood.runtime.tracing import BATCH_BYTES, Tracer
+from sapwood.trace import Row, RunSettings, read
+from sapwood.wire.frames import encode_head, encode_notification
+
+
+def notification(sequence: int, size: int = 10) -> bytes:
+    return encode_notification(encode_head("a.1", {"x": 1}), sequence, 1.0, b"p" * size)
+
+
+def tracer(directory: Path, session: int = 1, **settings: object) -> Tracer:
+    values = {"directory": str(directory), "run": "r", **settings}
+    made = Tracer(TraceSettings(**values), "B1", session, RunSettings())  # type: ignore[arg-type]
+    made.start(0.0)
+    return made
+
+
+def kinds(directory: Path) -> list[str]:
+    return [row.kind for row in read(directory)]
+
+
+def test_what_is_recorded_is_in_files(tmp_path: Path) -> None:
+    live = tracer(tmp_path)
+    live.client("b.1", 7)
+    live.record(1.0, "published", {"client": "a.1"}, notification(1))
+    live.record(2.0, "delivered", {"client": "b.1", "target": "b.1"}, notification(1))
+    live.close(3.0)
+    rows = list(read(tmp_path))
+    assert [(row.kind, row.client, row.client_order) for row in rows] == [
+        ("published", "a.1", 1),
+        ("delivered", "b.1", 8),
+        ("clock", None, None),
+    ]
+    assert (live.left_out, live.failure) == (0, "")
+
+
+def test_a_client_that_has_left_begins_again(tmp_path: Path) -> None:
+    live = tracer(tmp_path)
+    live.client("a.1", 7)
+    live.record(1.0, "published", {"client": "a.1"}, notification(1))
+    live.forget("a.1")
+    live.record(1.0, "published", {"client": "a.1"}, notification(2))
+    live.close(3.0)
+    assert [row.client_order for row in read(tmp_path)] == [8, 1, None]
+
+
+def test_what_is_old_is_written_while_the_broker_runs(tmp_path: Path) -> None:
+    live = tracer(tmp_path, seconds_max=2.0)
+    live.record(10.0, "subscribed", {"client": "a.1", "filter": "x > 1"})
+    live.tick(11.0)
+    live.tick(11.5)  # the next one may come half a second later
+    live.record(11.5, "settled", {"client": "a.1", "filter": "x > 1"})
+    live.close(11.6)
+    assert [path.name for path in read(tmp_path).files] == [
+        "000001-000000000001.parquet",
+        "000001-000000000002.parquet",
+    ]
+
+
+def test_what_does_not_fit_is_left_out_and_a_gap_says_so(tmp_path: Path) -> None:
+    live = tracer(tmp_path, queue_bytes=BATCH_BYTES // 2)
+    large = notification(1, BATCH_BYTES // 4)
+    for sequence in range(1, 9):  # nothing is handed over before a tick
+        live.record(float(sequence), "published", {"client": "a.1"}, large)
+    assert live.left_out == 7
+    live.tick(9.0)
+    while live.waiting_bytes:
+        os.sched_yield()
+    live.record(9.0, "published", {"client": "a.1"}, notification(9))
+    live.close(10.0)
+    assert kinds(tmp_path) == ["published", "trace_gap", "published", "clock"]
+
+
+def test_a_gap_at_the_end_is_told_too(tmp_path: Path) -> None:
+    live = tracer(tmp_path, queue_bytes=100)
+    live.record(1.0, "published", {"client": "a.1"}, notification(1))
+    live.close(2.0)
+    assert kinds(tmp_path) == ["trace_gap", "clock"]
+
+
+def test_a_file_that_cannot_be_written_leaves_a_gap(tmp_path: Path) -> None:
+    live = tracer(tmp_path)
+    obstacle = tmp_path / "run=r" / "date=1970-01-01"
+    obstacle.write_text("not a folder")
+    live.record(1.0, "published", {"client": "a.1"}, notification(1))
+    live.tick(5.0)
+    while not live.failure:
+        os.sched_yield()
+    obstacle.unlink()
+    live.close(6.0)
+    assert kinds(tmp_path) == ["trace_gap", "clock"]
+    assert live.left_out == 1
+    assert "date=1970-01-01" in live.failure
+
+
+def test_claims_of_a_client_that_returns_end_before_they_begin_anew(tmp_path: Path) -> None:
+    live = tracer(tmp_path)
+    live.client("a.1", 7, returns=True)
+    claim = {"client": "a.1", "filter": "x > 1"}
+    for kind in ("subscribed", "subscribed", "advertised"):
+        live.record(1.0, kind, dict(claim))
+    live.record(1.0, "subscribed", {"client": "b.1", "filter": "x > 1"})
+    live.close(2.0)
+    assert kinds(tmp_path) == [
+        "unsubscribed",
+        "subscribed",
+        "subscribed",
+        "unadvertised",
+        "advertised",
+        "subscribed",
+        "clock",
+    ]
+
+
+CRASHING = """
+import os, sys
+from sapwood.runtime.settings import TraceSettings
+from sapwood.runtime.tracing import Tracer
+from sapwood.trace import RunSettings
+from sapwood.wire.frames import encode_head, encode_notification
+
+live = Tracer(TraceSettings(directory=sys.argv[1], run="r"), "B1", 1, RunSettings())
+live.start(0.0)
+for second in range(1000):
+    frame = encode_notification(encode_head("a.1", {"x": second}), second + 1, 1.0, b"")
+    live.record(float(second), "published", {"client": "a.1"}, frame)
+    live.tick(float(second))
+    if second == 20:
+        print("ready", flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_crash_leaves_readable_files_and_the_next_session_says_so(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", CRASHING, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGKILL)
+    before: list[Row] = list(read(tmp_path))
+    assert [row.sequence for row in before] == list(range(1, len(before) + 1))
+    live = tracer(tmp_path, session=2)
+    live.record(2000.0, "published", {"client": "a.1"}, notification(1))
+    live.close(2001.0)
+    after = list(read(tmp_path))[len(before) :]
+    assert [row.kind for row in after] == ["trace_gap", "published", "clock"]
+    assert not list((tmp_path / "run=r").glob(".*.open"))
