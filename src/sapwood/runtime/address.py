@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -25,7 +26,12 @@ class Address(NamedTuple):
     @property
     def is_local(self) -> bool:
         """Whether only this machine can reach it."""
-        return self.host in {"localhost", "::1"} or self.host.startswith("127.")
+        if self.host == "localhost":
+            return True
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return False
 
 
 def parse_address(text: str) -> Address:

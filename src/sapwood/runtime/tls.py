@@ -107,6 +107,8 @@ def _load_authority(context: ssl.SSLContext, tls: TlsSettings) -> None:
 
 def exposure(settings: Settings, address: Address) -> str:
     """Why a broker does not listen on an address, if so: it would talk in the open."""
+    if address.tls and not settings.tls.certificate:
+        return f"is {address}, and there is no certificate; set tls.certificate and tls.key"
     if address.is_local or settings.insecure or settings.tls.certificate:
         return ""
     return (
