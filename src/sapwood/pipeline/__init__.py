@@ -15,6 +15,8 @@ _WHERE = {
     "audit_directory": "sapwood.pipeline.report",
     "open_session": "sapwood.pipeline.session",
     "read_traces": "sapwood.pipeline.traces",
+    "traffic": "sapwood.pipeline.loads",
+    "traffic_directory": "sapwood.pipeline.traffic_report",
 }
 
 
@@ -25,4 +27,11 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["audit", "audit_directory", "open_session", "read_traces"]
+__all__ = [
+    "audit",
+    "audit_directory",
+    "open_session",
+    "read_traces",
+    "traffic",
+    "traffic_directory",
+]

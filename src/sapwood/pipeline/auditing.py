@@ -19,6 +19,7 @@ from sapwood.pipeline import groups, order, pairs, screening
 from sapwood.pipeline.evidence import Evidence, RunFacts, gather
 from sapwood.pipeline.failures import plain_errors
 from sapwood.pipeline.links import SAMPLED_FROM, latencies, link_traffic
+from sapwood.pipeline.local import to_frame
 from sapwood.pipeline.missing import find_gaps
 from sapwood.pipeline.owed import owed_pairs, owed_sums
 from sapwood.pipeline.paths import PATH, with_paths
@@ -58,10 +59,16 @@ COUNTS: Final = (
     "unjudged",
 )
 _DELIVERIES_PER_SLOT: Final = 4_000_000
-_VIOLATION: Final = (
-    "run string, kind string, client string, publisher string, sequence bigint, at double, "
-    "because_publisher string, because_sequence bigint"
-)
+_VIOLATION: Final = {
+    "run": "string",
+    "kind": "string",
+    "client": "string",
+    "publisher": "string",
+    "sequence": "bigint",
+    "at": "double",
+    "because_publisher": "string",
+    "because_sequence": "bigint",
+}
 
 
 class Audit(NamedTuple):
@@ -117,20 +124,19 @@ class _Auditor:
         self._judge_all()
         rows = [row for found in self._violations for row in self._first(found)]
         counts = [(run, *(self._counts[run][name] for name in COUNTS)) for run in sorted(runs)]
-        schema = "run string, " + ", ".join(f"{name} bigint" for name in COUNTS)
+        columns = {"run": "string", **dict.fromkeys(COUNTS, "bigint")}
         rows.sort(key=lambda row: (row[0], row[5], row[1], row[3], row[4], row[2]))
-        violations = self._spark.createDataFrame(rows, _VIOLATION)
+        violations = to_frame(self._spark, _VIOLATION, rows)
         if rows:
             violations = _keep(with_paths(violations, self._rows))
         else:
             violations = violations.withColumn("path", fn.lit(None).cast(PATH))
-        return self._spark.createDataFrame(counts, schema), violations
+        return to_frame(self._spark, columns, counts), violations
 
     @property
     def deliveries(self) -> int:
         """How many deliveries there are."""
         return sum(kinds.get(DELIVERED, 0) for kinds in self._kinds.values())
-
 
     def _look_around(self) -> dict[str, RunFacts]:
         """Which runs there are, what is in them and how long they last."""
@@ -172,9 +178,7 @@ class _Auditor:
         groups.check_ids(rows, published, PUBLISHED)
         clients = _keep(groups.clients_of(delivered, published))
         notifications = self._notifications(published, doubtful)
-        compared = _keep(
-            groups.compare(owed_sums(notifications, self._evidence), delivered)
-        )
+        compared = _keep(groups.compare(owed_sums(notifications, self._evidence), delivered))
         self._count_same(compared)
         self._judge_pairs(compared, clients, notifications)
         self._judge_order(delivered, clients, doubtful)
@@ -273,13 +277,15 @@ class _Auditor:
         """Over how many partitions the clients of each run are spread."""
         sizes = [(run, self._kinds[run].get(DELIVERED, 0)) for run in runs]
         rows = [(run, 1 + size // _DELIVERIES_PER_SLOT) for run, size in sizes]
-        named = self._spark.createDataFrame(rows, "run string, slots bigint")
+        named = to_frame(self._spark, {"run": "string", "slots": "bigint"}, rows)
         return named.select(fn.xxhash64("run").alias("in_run"), "slots")
 
     # --- violations -----------------------------------------------------------------------
 
     def _report(self, found: DataFrame, kind: str) -> None:
-        """Take what is wrong into the list."""
+        """Take what is wrong into the list, if the counts say that there is any."""
+        if not any(counts[kind] for counts in self._counts.values()):
+            return
         nothing = fn.lit(None)
         because = {
             "because_publisher": nothing.cast("string"),

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from sapwood.errors import InvalidNotificationError, TraceRowError
 from sapwood.filters import Filter
 from sapwood.matching import MatchIndex
+from sapwood.pipeline.numbering import Numbers
 from sapwood.trace import arrow
 from sapwood.trace.claims import CLAIM_KINDS, Claim, ClaimBook, Claims, in_time
 from sapwood.trace.filterbook import FilterBook
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 NEVER = float("inf")
 _decode = msgspec.json.Decoder(dict[str, bool | int | float | str]).decode
 
-Numbers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 

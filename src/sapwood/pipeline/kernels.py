@@ -26,14 +26,18 @@ _EMPTY_SLOTS = 64
 def kernel(function: Function) -> Function:
     """Compile a function, and keep its code where this file lies, if that can be written to."""
     try:
-        compiled: Function = njit(cache=True)(function)
+        compiled: Any = njit(cache=True)(function)
     except RuntimeError:  # shipped to a worker as part of an archive
         compiled = njit(function)
+    result: Function = compiled
+    return result
+
+
+def part(function: Function) -> Function:
+    """Compile a function that only kernels call: it becomes part of theirs."""
+    result: Any = njit(function)
+    compiled: Function = result
     return compiled
-
-
-part: Any = njit
-"""Compiles what only kernels call."""
 
 
 def new_table() -> tuple[Array, Array]:
@@ -42,14 +46,14 @@ def new_table() -> tuple[Array, Array]:
 
 
 @part
-def _home(key: int, mask: int) -> int:
+def _home(key: int, mask: int) -> Any:
     """The slot where the search for a key begins."""
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     return np.int64(mixed >> np.uint64(20)) & mask
 
 
 @part
-def _slot(keys: Array, ids: Array, key: int) -> int:
+def _slot(keys: Array, ids: Array, key: int) -> Any:
     """The slot where a key is, or would be."""
     mask = len(keys) - 1
     slot = _home(key, mask)
@@ -118,7 +122,7 @@ def number(
 
 
 @part
-def _hash_long(value: int) -> int:
+def _hash_long(value: int) -> Any:
     """Spark's ``xxhash64`` of one bigint (XXH64 of eight bytes, seed 42)."""
     prime_1 = np.uint64(0x9E3779B185EBCA87)
     prime_2 = np.uint64(0xC2B2AE3D27D4EB4F)
@@ -200,9 +204,7 @@ def add_sums(ids: Array, sequences: Array, sums: Array) -> None:
 
 
 @kernel
-def look_over(
-    ids: Array, orders: Array, sequences: Array, standing: Array
-) -> tuple[Array, Array]:
+def look_over(ids: Array, orders: Array, sequences: Array, standing: Array) -> tuple[Array, Array]:
     """Follow each stream as it comes; what has to be closed because its order went back.
 
     `standing` has a row per stream: first and last order, first and last sequence, and 1 if a
@@ -241,7 +243,7 @@ FRESH, HIGHEST, KNOWN = range(3)
 
 
 @kernel
-def find_causes(
+def find_causes(  # noqa: PLR0913, PLR0917 - kernels take arrays one by one
     is_published: Array,
     publishers: Array,
     sequences: Array,
@@ -309,7 +311,7 @@ def _first_after(sequences: Array, start: int, end: int, sequence: int) -> int:
 
 
 @part
-def _follow(
+def _follow(  # noqa: PLR0913, PLR0917
     root: int,
     publisher: int,
     sequence: int,
@@ -349,7 +351,7 @@ FIFO, CAUSAL = 1, 2
 
 
 @kernel
-def judge_order(
+def judge_order(  # noqa: PLR0913, PLR0917
     publishers: Array,
     sequences: Array,
     highest: Array,
@@ -411,7 +413,7 @@ def judge_order(
 @part
 def _slot_of_pair(
     keys: Array, ids: Array, pairs: Array, key: int, publisher: int, sequence: int
-) -> int:
+) -> Any:
     """The slot of a pair under the hash of it: two pairs may share a hash."""
     mask = len(keys) - 1
     slot = _home(key, mask)

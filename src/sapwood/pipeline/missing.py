@@ -9,7 +9,7 @@ from pyspark.sql import functions as fn
 
 from sapwood.trace import arrow
 from sapwood.trace.gaps import BEGINNING, Gaps
-from sapwood.trace.schema import PUBLISHED, TRACE_GAP
+from sapwood.trace.schema import PUBLISHED, TRACE_GAP, Row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -29,7 +29,7 @@ def find_gaps(rows: DataFrame, runs: Iterable[str]) -> dict[str, Gaps]:
     return found
 
 
-def _gaps(rows: DataFrame) -> list[tuple[arrow.Row, float]]:
+def _gaps(rows: DataFrame) -> list[tuple[Row, float]]:
     """Each ``trace_gap`` row with the time of the row before it at that broker."""
     place = ("run", "broker", "session", "step")
     gaps = rows.where(rows["kind"] == TRACE_GAP).select(*place, "at", "kind")

@@ -25,8 +25,8 @@ import pyarrow as pa
 from pyspark.sql import functions as fn
 
 from sapwood.pipeline import kernels
-from sapwood.pipeline.evidence import Numbers
 from sapwood.pipeline.groups import BY_COUNT, BY_TIME, session_hash
+from sapwood.pipeline.numbering import Numbering, Numbers
 from sapwood.trace.schema import DELIVERED, PUBLISHED
 
 if TYPE_CHECKING:
@@ -138,29 +138,6 @@ def _names(schema: str) -> list[str]:
     return [field.split()[0] for field in schema.split(", ")]
 
 
-class _Names:
-    """Hashes of publishers as dense numbers."""
-
-    def __init__(self) -> None:
-        self._table: Any = kernels.new_table()
-        self._hashes: Numbers = np.zeros(0, np.int64)
-
-    def __len__(self) -> int:
-        return len(self._hashes)
-
-    def numbers(self, hashes: Any) -> Numbers:
-        """The number of each; new ones are entered."""
-        *self._table, _, numbers, fresh = kernels.number(*self._table, len(self), hashes)
-        if len(fresh):
-            self._hashes = np.concatenate((self._hashes, fresh))
-        found: Numbers = numbers
-        return found
-
-    def hashes(self, numbers: Any) -> Numbers:
-        """The other way round."""
-        return self._hashes[numbers]
-
-
 # --- the first pass: causes -------------------------------------------------------------------
 
 
@@ -169,7 +146,7 @@ class _Author:
 
     def __init__(self, who: int) -> None:
         self.who = who
-        self._names = _Names()
+        self._names = Numbering()
         self._up_to, self._fresh, self._is_fresh = (np.zeros(0, np.int64) for _ in range(3))
         self._counts = np.zeros(3, np.int64)
         self._known: Any = kernels.new_table()
@@ -188,7 +165,7 @@ class _Author:
             is_published, numbers, sequences, self._up_to, self._fresh, self._is_fresh,
             self._counts, *self._known,
         )  # fmt: skip
-        return causes[:, 0], self._names.hashes(causes[:, 1]), causes[:, 2]
+        return causes[:, 0], self._names.keys(causes[:, 1]), causes[:, 2]
 
 
 def _find_causes(batches: Iterable[Any]) -> Iterator[Any]:
@@ -218,7 +195,7 @@ class _Run:
 
     def __init__(self, key: tuple[int, int]) -> None:
         self.key = key
-        self._names = _Names()
+        self._names = Numbering()
         self._causes: list[Numbers] = []
         self._starts: Numbers = np.zeros(1, np.int64)
         self._table: Numbers = np.zeros((0, 3), np.int64)
@@ -242,7 +219,7 @@ class _Run:
         """The first delivery of another client."""
         self._who = who
         self._highest, self._up_to, self._why = (np.zeros(0, np.int64) for _ in range(3))
-        self._seen: Any = kernels.new_table()
+        self._seen, self._seen_ids = kernels.new_table()
         self._delivered = np.zeros((64, 2), np.int64)
         self._counts = np.zeros(1, np.int64)
 
@@ -265,9 +242,9 @@ class _Run:
             self._begin(who)
         numbers = self._names.numbers(publishers)
         self._make_room()
-        faults, *self._seen, self._delivered = kernels.judge_order(
+        faults, self._seen, self._seen_ids, self._delivered = kernels.judge_order(
             numbers, sequences, self._highest, self._up_to, self._why, self._starts, self._table,
-            *self._seen, self._delivered, self._counts,
+            self._seen, self._seen_ids, self._delivered, self._counts,
         )  # fmt: skip
         if not len(faults):
             return None
@@ -277,7 +254,7 @@ class _Run:
             (
                 np.full(len(faults), self.key[0]), np.full(len(faults), who), publishers[places],
                 sequences[places], at[places], faults[:, 1], faults[:, 2],
-                self._names.hashes(faults[:, 3]), faults[:, 4],
+                self._names.keys(faults[:, 3]), faults[:, 4],
             ),
         )  # fmt: skip
 

@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from sapwood.pipeline import kernels
-from sapwood.pipeline.evidence import Evidence, Numbers, by_run
+from sapwood.pipeline.evidence import Evidence, by_run
+from sapwood.pipeline.numbering import Numbering, Numbers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -45,9 +46,7 @@ def owed_sums(published: DataFrame, evidence: Mapping[str, Evidence]) -> DataFra
     return published.select(*_COLUMNS).mapInArrow(work, _SUMS)
 
 
-def owed_pairs(
-    published: DataFrame, evidence: Mapping[str, Evidence], groups: Groups
-) -> DataFrame:
+def owed_pairs(published: DataFrame, evidence: Mapping[str, Evidence], groups: Groups) -> DataFrame:
     """Every notification that was owed, in some groups only."""
 
     def work(batches: Iterable[Any]) -> Iterator[Any]:
@@ -78,7 +77,8 @@ class _Owed:
         at = batch.column("at").to_numpy(zero_copy_only=False)
         starts, numbers = _matching(evidence, batch)
         if evidence.advertisements_required:
-            starts, numbers = _advertised(evidence, self.names, publishers, at, starts, numbers)
+            names = [self.names[publisher] for publisher in publishers]
+            starts, numbers = _advertised(evidence, names, at, starts, numbers)
         stamps = np.empty(len(evidence.clients), np.int64)
         rows, self.clients = kernels.owe(
             at, starts, numbers, evidence.starts, evidence.claims, evidence.settle, stamps
@@ -111,13 +111,13 @@ def _matching(evidence: Evidence, batch: Any) -> tuple[Numbers, Numbers]:
 
 
 def _advertised(
-    evidence: Evidence, names: list[str], publishers: Numbers, at: Any, starts: Numbers, numbers: Any
+    evidence: Evidence, publishers: list[str], at: Any, starts: Numbers, numbers: Numbers
 ) -> tuple[Numbers, Numbers]:
     """The same, without the rows that nobody had advertised."""
     kept = np.array(
         [
             evidence.was_advertised(
-                names[publisher], float(at[row]), numbers[starts[row] : starts[row + 1]].tolist()
+                publisher, float(at[row]), numbers[starts[row] : starts[row + 1]].tolist()
             )
             for row, publisher in enumerate(publishers)
         ],
@@ -133,10 +133,8 @@ class _Sums:
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
         self._publishers: dict[str, int] = {}
-        self._table = kernels.new_table()
-        self._keys: list[Numbers] = []
+        self._groups = Numbering()
         self._sums = np.zeros((16, 3), np.int64)
-        self._count = 0
 
     def add(self, batch: Any) -> None:
         owed = _Owed(self._evidence, batch)
@@ -147,22 +145,21 @@ class _Sums:
         if not len(owed.clients):
             return
         keys = translate[owed.publishers] * len(self._evidence.clients) + owed.clients
-        *self._table, self._count, ids, fresh = kernels.number(*self._table, self._count, keys)
-        self._keys.append(fresh)
-        while self._count > len(self._sums):
+        ids = self._groups.numbers(keys)
+        while len(self._groups) > len(self._sums):
             self._sums = np.concatenate((self._sums, np.zeros_like(self._sums)))
         kernels.add_sums(ids, owed.sequences, self._sums)
 
     def batches(self) -> Iterator[Any]:
-        if not self._count:
+        if not len(self._groups):
             return
-        keys = np.concatenate(self._keys)
+        keys = self._groups.all_keys()
         clients = pa.array(self._evidence.clients, pa.string())
         publishers = pa.array(list(self._publishers), pa.string())
-        sums = self._sums[: self._count]
+        sums = self._sums[: len(keys)]
         yield pa.RecordBatch.from_arrays(
             [
-                pa.repeat(pa.scalar(self._evidence.run, pa.string()), self._count),
+                pa.repeat(pa.scalar(self._evidence.run, pa.string()), len(keys)),
                 clients.take(pa.array(keys % len(clients))),
                 publishers.take(pa.array(keys // len(clients))),
                 *(pa.array(np.ascontiguousarray(sums[:, column])) for column in range(3)),

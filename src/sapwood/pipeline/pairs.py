@@ -107,9 +107,7 @@ def judge_pairs(
 def _judge(batch: Any, evidence: Evidence, gaps: Gaps) -> Any:
     texts = batch.column("attributes").dictionary_encode()
     known = evidence.matching(texts.dictionary.to_pylist())
-    matching = [
-        set() if code is None else set(known[code]) for code in texts.indices.to_pylist()
-    ]
+    matching = [set() if code is None else set(known[code]) for code in texts.indices.to_pylist()]
     verdicts, times = [], []
     for pair, numbers in zip(batch.to_pylist(), matching, strict=True):
         verdicts.append(_verdict(pair, numbers, evidence, gaps))
@@ -128,9 +126,7 @@ def _judge(batch: Any, evidence: Evidence, gaps: Gaps) -> Any:
 def _verdict(pair: dict[str, Any], numbers: set[int], evidence: Evidence, gaps: Gaps) -> str:
     """As in `sapwood.trace.delivery`."""
     at, client, settle = pair["published_at"], pair["client"], evidence.settle
-    claims = [
-        claim for claim in evidence.subscriptions.get(client, ()) if claim.number in numbers
-    ]
+    claims = [claim for claim in evidence.subscriptions.get(client, ()) if claim.number in numbers]
     if pair["is_owed"]:
         seen = max(claim.last_seen(at) for claim in claims if claim.obliges(at, settle))
         return UNJUDGED if gaps.hide(client, seen, at + settle) else LOST

@@ -18,6 +18,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as fn
 
 from sapwood.pipeline import kernels
+from sapwood.pipeline.numbering import Numbering
 from sapwood.trace.schema import DELIVERED, PUBLISHED
 
 if TYPE_CHECKING:
@@ -58,34 +59,29 @@ def doubtful_streams(found: DataFrame) -> DataFrame:
     overlaps = fn.lag("last_order").over(by_place) >= fn.col("first_order")
     goes_back = fn.lag("last_sequence").over(by_place) >= fn.col("first_sequence")
     is_doubtful = (fn.col("is_bad") > 0) | overlaps | goes_back
-    return (
-        found.select("stream", is_doubtful.alias("is_doubtful")).where("is_doubtful").select("stream")
-    ).distinct()
+    looked_at = found.select("stream", is_doubtful.alias("is_doubtful"))
+    return looked_at.where("is_doubtful").select("stream").distinct()
 
 
 def _look_over(batches: Iterable[Any]) -> Iterator[Any]:
-    table, count = kernels.new_table(), 0
+    streams = Numbering()
     standing = np.zeros((1024, 5), np.int64)
     standing[:, 4] = -1
-    streams: list[Any] = []
     for batch in batches:
         keys, orders, sequences = (
             batch.column(name).to_numpy(zero_copy_only=False)
             for name in ("stream", "place", "sequence")
         )
-        *table, count, ids, fresh = kernels.number(*table, count, keys)
-        streams.append(fresh)
-        while count > len(standing):
+        ids = streams.numbers(keys)
+        while len(streams) > len(standing):
             more = np.zeros_like(standing)
             more[:, 4] = -1
             standing = np.concatenate((standing, more))
         closed, states = kernels.look_over(ids, orders, sequences, standing)
         if len(closed):
-            known = np.concatenate(streams)
-            streams = [known]
-            yield _batch(known[closed], states)
-    if count:
-        yield _batch(np.concatenate(streams), standing[:count])
+            yield _batch(streams.keys(closed), states)
+    if len(streams):
+        yield _batch(streams.all_keys(), standing[: len(streams)])
 
 
 def _batch(streams: Any, states: Any) -> Any:

@@ -11,13 +11,14 @@ from pyspark.sql import functions as fn
 
 from sapwood.errors import TraceRowError
 from sapwood.pipeline.files import Listing, TraceFile, check_listing, doubtful, list_traces
+from sapwood.pipeline.local import to_frame
 from sapwood.pipeline.session import open_session
 from sapwood.trace.schema import COLUMNS, RunSettings
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 SETTLE: Final = "settle_seconds"
 ADVERTISEMENTS: Final = "advertisements_required"
@@ -76,10 +77,10 @@ def _with_settings(
         return rows.select(
             "*", *(fn.lit(value).cast(kind).alias(name) for (name, kind), value in stated)
         )
-    schema = ", ".join(["run string", *(f"{name} {kind}" for name, kind in SETTINGS.items())])
-    table = spark.createDataFrame(
+    table = to_frame(
+        spark,
+        {"run": "string", **SETTINGS},
         [(run, one.settle_seconds, one.advertisements_required) for run, one in settings.items()],
-        schema,
     )
     return rows.join(fn.broadcast(table), "run", "left")
 
@@ -117,7 +118,7 @@ def _read_alike(
     )
 
 
-def _column(name: str) -> fn.Column:
+def _column(name: str) -> Column:
     return fn.col(f"`{name.replace('`', '``')}`")
 
 
