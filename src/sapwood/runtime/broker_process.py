@@ -167,10 +167,10 @@ class BrokerProcess:
         os.kill(self.pid, signal.SIGCONT)
 
     def terminate(self) -> None:
-        """Ask it to end."""
-        self._is_ending = True
-        if self.is_running:
+        """Ask it to end, once: a second signal would end it at once, with its trace unwritten."""
+        if self.is_running and not self._is_ending:
             self._started.terminate()
+        self._is_ending = True
 
     def stop(self) -> int:
         """End it in an orderly way; its exit status."""
