@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import re
+import sys
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from sapwood.cli.output import ExitStatus
+from sapwood.cli.output import ExitStatus, notice, print_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable
 
-    from sapwood.demo.scene import Moment, Outcome
+    from sapwood.demo.judgement import Judgement
+    from sapwood.demo.scene import Moment, Options, Outcome
 
 _LINES_SECONDS = 5.0
 """Without a display, how often a line says how things are."""
+
+
+class _Wishes(NamedTuple):
+    """How the demonstration is to be given, beside what is demonstrated."""
+
+    headless: bool
+    as_json: bool
+    losses: int
 
 
 def demo(
@@ -33,22 +44,31 @@ def demo(
     ] = False,
     inject: Annotated[
         str | None,
-        typer.Option(help="Damage the trace, so that the verdict is no.", metavar="loss=K"),
+        typer.Option(help="Remove K deliveries from the trace: it must tell.", metavar="loss=K"),
     ] = None,
     trace: Annotated[
         Path | None, typer.Option(help="Keep the traces in this directory.", metavar="DIR")
     ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the verdict as one JSON object.")
+    ] = False,
 ) -> int:
     """Show the network at work on this machine, and judge what it did by its traces.
 
     Exit 1 if anything was lost, repeated, unexpected or out of order.
     """
-    losses = _losses(inject)
-    if trace is not None:
-        trace.mkdir(parents=True, exist_ok=True)
-        return _demo(brokers, seconds, headless, losses, trace)
-    with tempfile.TemporaryDirectory(prefix="sapwood-demo-") as directory:
-        return _demo(brokers, seconds, headless, losses, Path(directory))
+    from sapwood.demo.scene import Options
+
+    wishes = _Wishes(headless or as_json or not sys.stdout.isatty(), as_json, _losses(inject))
+    options = Options(brokers=brokers, seconds=seconds)
+    with ExitStack() as stack:
+        if trace is None:
+            temporary = tempfile.TemporaryDirectory(prefix="sapwood-demo-")
+            directory = Path(stack.enter_context(temporary))
+        else:
+            directory = _empty(trace)
+        outcome = _perform(options, directory, wishes)
+        return _judge(directory, outcome, wishes)
 
 
 def _losses(inject: str | None) -> int:
@@ -60,26 +80,53 @@ def _losses(inject: str | None) -> int:
     return int(found[1])
 
 
-def _demo(brokers: int, seconds: float, headless: bool, losses: int, directory: Path) -> int:
+def _empty(directory: Path) -> Path:
+    """A directory for traces; refuses one that has something in it."""
+    directory.mkdir(parents=True, exist_ok=True)
+    if any(directory.iterdir()):
+        raise typer.BadParameter(f"--trace is {directory}, which is not empty; name a new one")
+    return directory
+
+
+def _perform(options: Options, directory: Path, wishes: _Wishes) -> Outcome:
+    """Give the demonstration; stopped from outside, it still stops all it has started."""
     import asyncio
 
-    from sapwood.demo.scene import Options, perform
+    from sapwood.demo.scene import perform
 
-    audience = Lines()
-    options = Options(brokers=brokers, seconds=seconds)
-    outcome = asyncio.run(perform(options, directory, audience))
-    return _judge(directory / "trace", outcome, losses)
+    try:
+        if wishes.headless:
+            audience = Lines(notice if wishes.as_json else _say)
+            return asyncio.run(perform(options, directory, audience))
+        with _display(options) as display:
+            return asyncio.run(perform(options, directory, display))
+    except asyncio.CancelledError:  # SIGTERM; SIGINT is a KeyboardInterrupt anyway
+        raise KeyboardInterrupt from None
+
+
+def _display(options: Options) -> Any:
+    from rich.console import Console
+
+    from sapwood.cli.demo_display import Display
+    from sapwood.demo.stage import tree
+
+    return Display(options, tree(options.brokers), Console())
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
 
 
 class Lines:
     """Watches, and prints lines."""
 
-    def __init__(self) -> None:
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
         self._last = float("-inf")
 
     def event(self, elapsed: float, text: str) -> None:
         """Something happened."""
-        print(f"{elapsed:6.1f} s  {text}", flush=True)
+        self._say(f"{elapsed:6.1f} s  {text}")
 
     def moment(self, now: Moment) -> None:
         """How things are now."""
@@ -89,25 +136,47 @@ class Lines:
         links = now.view.links.values()
         linked = sum(link.state == "linked" for link in links)
         frames = sum(link.down_rate + link.up_rate for link in links)
-        print(
+        self._say(
             f"{now.elapsed:6.1f} s  published {now.published:,}, delivered {now.delivered:,}; "
-            f"{linked} of {len(links)} links up, {frames:,.0f} frames/s over them",
-            flush=True,
+            f"{linked} of {len(links)} links up, {frames:,.0f} frames/s over them"
         )
 
 
-def _judge(directory: Path, outcome: Outcome, losses: int) -> int:
+def _judge(directory: Path, outcome: Outcome, wishes: _Wishes) -> int:
+    """Let the traces speak, and tell what they say."""
     from random import Random
 
-    from sapwood.demo.judgement import is_correct, judge, lose
+    from sapwood.demo.judgement import judge, lose
 
-    if losses:
-        for one in lose(directory, losses, Random(0)):
-            print(f"removed from the trace, as --inject asks: the delivery of {one}")
-    counts = judge(directory).counts()
-    print(_summary(counts))
-    return ExitStatus.DONE if is_correct(counts) else ExitStatus.NO
+    say = notice if wishes.as_json else _say
+    traces = directory / "trace"
+    if wishes.losses:
+        say(f"Removed from the traces, as --inject loss={wishes.losses} asks, the delivery of:")
+        for one in lose(traces, wishes.losses, Random(0)):
+            say(f"  {one}")
+    judgement = judge(traces, notice)
+    if wishes.as_json:
+        print_json({**judgement.counts, "spark": judgement.spark is not None})
+    else:
+        print(_summary(judgement))
+    for broker in outcome.died:
+        notice(f"error: broker {broker} ended though nobody asked it to")
+    return ExitStatus.DONE if judgement.is_correct and not outcome.died else ExitStatus.NO
 
 
-def _summary(counts: Mapping[str, int]) -> str:
-    return "\n".join(f"  {name:<20} {count:>9,}" for name, count in counts.items())
+def _summary(judgement: Judgement) -> str:
+    counts = judgement.counts
+    shown = {
+        name: f"{counts[name]:,}"
+        for name in ("published", "expected", "delivered", "lost", "duplicated", "unexpected")
+    }
+    shown["out of order"] = (
+        f"{counts['out_of_order_fifo']:,} FIFO, {counts['out_of_order_causal']:,} causal"
+    )
+    shown["unjudged"] = f"{counts['unjudged']:,}"
+    if judgement.gaps:
+        shown["unjudged"] += f"   the trace of {', '.join(judgement.gaps)} has a gap"
+    if counts["early"]:
+        shown["delivered"] += f"   {counts['early']:,} of them early: not owed yet, or no more"
+    lines = [f"  {name:<14}{text}" for name, text in shown.items()]
+    return "\n".join(["What the traces of all brokers say:", *lines, judgement.words])

@@ -6,45 +6,73 @@ have to agree.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib.util import find_spec
+import time
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from sapwood.errors import DemoError
+import msgspec
+
+from sapwood.errors import DemoError, SparkError
 from sapwood.trace import check, read
 from sapwood.trace.removal import remove
 from sapwood.trace.schema import DELIVERED, SETTLE_SECONDS_DEFAULT, SUBSCRIBED, TRACE_GAP, Place
 from sapwood.trace.verdict import VIOLATIONS, Verdict
 
 
-def judge(directory: Path) -> Verdict:
-    """What the plain checkers say."""
-    return check(read(directory))
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+    """What the traces say, by one or both judges."""
+
+    counts: dict[str, int]
+    """Of the plain checkers."""
+    spark: dict[str, int] | None
+    """Of the audit on Spark; None if that could not be had."""
+    gaps: tuple[str, ...]
+    """Brokers whose trace has a gap."""
+    words: str
+    """Who has judged, and whether they agree."""
+
+    @property
+    def is_correct(self) -> bool:
+        """Whether nothing is violated, and the judges agree."""
+        is_agreed = self.spark is None or self.spark == self.counts
+        return is_agreed and not any(self.counts[kind] for kind in VIOLATIONS)
 
 
-def is_correct(counts: Mapping[str, int]) -> bool:
-    """Whether nothing is violated."""
-    return not any(counts[kind] for kind in VIOLATIONS)
-
-
-def spark_is_installed() -> bool:
-    """Whether the audit on Spark can be run here."""
-    return find_spec("pyspark") is not None and find_spec("sapwood.pipeline.auditing") is not None
+def judge(directory: Path, say: Callable[[str], None]) -> Judgement:
+    """Judge traces twice: by the plain checkers and, where Spark can be had, on Spark."""
+    began = time.monotonic()
+    trace = read(directory)
+    counts = check(trace).counts()
+    gaps = tuple(sorted({row.broker for row in trace if row.kind == TRACE_GAP}))
+    plain = f"Judged by the plain checkers in {time.monotonic() - began:.1f} s"
+    say("auditing the traces on Spark")
+    began = time.monotonic()
+    try:
+        spark = audit_on_spark(directory)
+    except SparkError as problem:
+        words = f"{plain}; not audited on Spark: {problem}."
+        return Judgement(counts=counts, spark=None, gaps=gaps, words=words)
+    took = time.monotonic() - began
+    words = f"{plain}, and again on Spark in {took:.1f} s: both say the same."
+    if spark != counts:
+        differing = ", ".join(
+            f"{name} {counts[name]} and {spark[name]}"
+            for name in counts
+            if counts[name] != spark[name]
+        )
+        words = f"{plain}, and again on Spark in {took:.1f} s. They disagree: {differing}."
+    return Judgement(counts=counts, spark=spark, gaps=gaps, words=words)
 
 
 def audit_on_spark(directory: Path) -> dict[str, int]:
-    """What the audit on Spark says; a SparkError if there is no Java, or Spark does not start."""
-    from sapwood.pipeline.auditing import COUNTS, audit  # noqa: PLC0415 - Spark is optional
-    from sapwood.pipeline.session import open_session  # noqa: PLC0415
-    from sapwood.pipeline.traces import read_traces  # noqa: PLC0415
-
-    spark = open_session(short=True, app="sapwood demo")
+    """What the audit on Spark says; a SparkError if Spark or its Java is missing."""
     try:
-        (row,) = audit(read_traces(directory, spark=spark)).counts.collect()
-        return {name: row[name] for name in COUNTS}
-    finally:
-        spark.stop()
+        from sapwood.pipeline.report import audit_directory  # noqa: PLC0415 - Spark is optional
+    except ImportError as problem:
+        raise SparkError(f"{problem.name} is missing: pip install 'sapwood[spark]'") from None
+    report = audit_directory(directory)
+    return {name: getattr(report, name) for name in Verdict().counts()}
 
 
 def lose(directory: Path, count: int, random: Random) -> list[str]:

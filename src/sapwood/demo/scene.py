@@ -7,6 +7,7 @@ gets events as they happen and, twice a second, how things are.
 from __future__ import annotations
 
 import asyncio
+import signal
 import time
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
@@ -65,11 +66,23 @@ class Outcome(NamedTuple):
     published: int
     delivered: int
     gaps: int
+    died: tuple[str, ...]
+    """Brokers that ended by themselves."""
 
 
 async def perform(options: Options, directory: Path, audience: Audience) -> Outcome:
-    """Give the demonstration; the brokers' traces are below the directory afterwards."""
-    return await _Scene(options, directory, audience).run()
+    """Give the demonstration; the brokers' traces are below the directory afterwards.
+
+    If it is stopped from outside (SIGINT, SIGTERM), it stops all it has started first.
+    """
+    doing = asyncio.current_task()
+    assert doing is not None
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, doing.cancel)
+    try:
+        return await _Scene(options, directory, audience).run()
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
 
 
 class _Scene:
@@ -120,9 +133,10 @@ class _Scene:
     def _outcome(self) -> Outcome:
         performers = self._performers
         if performers is None:
-            return Outcome(0, 0, 0)
+            return Outcome(0, 0, 0, ())
         published, delivered = performers.published.total(), performers.delivered.total()
-        return Outcome(published, delivered, self._gaps.count)
+        died = tuple(broker.id for broker in self._stage.network.died)
+        return Outcome(published, delivered, self._gaps.count, died)
 
     # What goes wrong
 
@@ -205,7 +219,9 @@ class _Scene:
     async def _watch(self) -> None:
         while True:
             self._view = await look(self._stage.topology, self._stage.network)
-            outcome = self._outcome()
-            self._audience.moment(Moment(self._elapsed, self._view, *outcome))
+            seen = self._outcome()
+            self._audience.moment(
+                Moment(self._elapsed, self._view, seen.published, seen.delivered, seen.gaps)
+            )
             self._gaps.tell()
             await asyncio.sleep(LOOK_SECONDS)

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from sapwood.demo.proxy import Proxy
-from sapwood.protocol.tree import Link
+from sapwood.protocol.tree import Link, Topology
 from sapwood.runtime.local_network import LocalNetwork
 from sapwood.sim.topology import make_topology
 
@@ -18,11 +18,16 @@ RUN = "demo"
 """The name of the run in the trace."""
 
 
+def tree(brokers: int) -> Topology:
+    """The tree that the brokers form: the parent of Bi is B⌊i/2⌋."""
+    return make_topology("tree", brokers, Random(0))
+
+
 class Stage:
     """Brokers ``B1`` to ``BN``, each in a process of its own. Use it with ``async with``."""
 
     def __init__(self, brokers: int, directory: Path) -> None:
-        self.topology = make_topology("tree", brokers, Random(0))
+        self.topology = tree(brokers)
         self.trace_directory = directory / "trace"
         self._settings = directory / "broker.toml"
         self._proxies: dict[Link, Proxy] = {}
