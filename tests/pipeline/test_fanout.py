@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.cloudpickle import register_pickle_by_value
 
 from pipeline.samples import tiny
 from sapwood.errors import SparkError
 from sapwood.pipeline import fanout
-from sapwood.pipeline.fanout import fan_out, last_line, parallelism, ready_cores
+from sapwood.pipeline.fanout import fan_out, parallelism, ready_cores
 from sapwood.pipeline.study_runs import Run, runs_of
 from sapwood.pipeline.study_worker import simulate
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# Workers cannot import this file: what they are to run is sent as a whole.
+register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
 
 
 def seed_only(run: Run) -> dict[str, Any]:
@@ -81,11 +86,3 @@ def test_a_session_that_has_ended_is_not_the_fault_of_runs() -> None:
     runs = runs_of(tiny(), "1")
     with pytest.raises(SparkError, match=r"^Spark has ended: Cannot call methods on a stopped"):
         fanout._do(Ended(), runs, 2, seed_only)  # type: ignore[arg-type]
-
-
-def test_the_cause_is_told_and_not_the_stack() -> None:
-    text = "[X] Job aborted: Traceback:\n  File a\nModuleNotFoundError: No module named 'lark'\n"
-    assert last_line(Exception(f"{text}\n\tat java.lang\n\tat java.util\nDriver stacktrace:")) == (
-        "ModuleNotFoundError: No module named 'lark'"
-    )
-    assert last_line(Exception("")) == "no reason given"

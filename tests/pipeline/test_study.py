@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from pyspark.cloudpickle import register_pickle_by_value
 
 from pipeline.samples import TINY, digest_without_spark, rows_without_spark, tiny
 from sapwood.errors import StudyError
@@ -19,6 +21,9 @@ from sapwood.pipeline.study_worker import simulate
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# Workers cannot import this file: what they are to run is sent as a whole.
+register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
 
 
 def breaks_covering(run: Run) -> dict[str, Any]:

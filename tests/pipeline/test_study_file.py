@@ -51,6 +51,19 @@ def test_a_point_is_a_scenario() -> None:
     assert "routing" not in study.scenario, "a point leaves the study as it is"
 
 
+PROPORTIONAL = '[proportional]\n"workload.arrival_rate" = { to = "TO", factor = 2.5 }\n[measures]'
+
+
+def proportional(to: str) -> str:
+    return TINY.replace("[measures]", PROPORTIONAL.replace("TO", to))
+
+
+def test_a_value_may_go_with_a_parameter() -> None:
+    study = parse(proportional("workload.overlap").replace("[0, 1]", "[1, 2]"))
+    rates = [study.mapping(point)["workload"]["arrival_rate"] for point in study.points()]
+    assert rates == [2.5, 5.0] * 2
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -82,6 +95,12 @@ def test_a_point_is_a_scenario() -> None:
          "f.toml: parameters.'seed' is not to be varied: a study gives names and seeds itself"),
         (TINY.replace("[0, 1]", str(list(range(5001)))),
          "f.toml: parameters make 10,002 points; at most 10,000 wanted"),
+        (proportional("workload.overlaps"), "f.toml: proportional.'workload.arrival_rate'.to is "
+         "'workload.overlaps', no parameter; did you mean 'workload.overlap'? Allowed are"),
+        (proportional("routing.algorithm"), "f.toml: proportional.'workload.arrival_rate'.to is "
+         "'routing.algorithm', whose values are not all numbers"),
+        (proportional("workload.overlap").replace('"workload.arrival_rate"', '"workload.overlap"'),
+         "f.toml: proportional.'workload.overlap' is a parameter already"),
         (TINY.replace("hops =", '"a b" ='), "f.toml: measures.a b is no name; wanted letters"),
         (TINY.replace('y = "hops"', 'y = "hop"'),
          "f.toml: figures[0].y is 'hop', no measure; did you mean 'hops'? Allowed are hops, per_"),

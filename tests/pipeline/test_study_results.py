@@ -42,7 +42,7 @@ def test_a_folder_with_something_else_is_refused(spark: SparkSession, tmp_path: 
     Results(spark, str(tmp_path)).claim("one")
     other = tmp_path / "other"
     (other / "deep").mkdir(parents=True)
-    (other / "deep" / "holiday.jpg").touch()
+    (other / "deep" / "holiday.jpg").write_bytes(b"x")
     assert refused(Results(spark, str(other)), "one") == (
         f"{other} holds something else (holiday.jpg); name a new folder with --out"
     )

@@ -11,8 +11,7 @@ until the one to blame is alone, and that one is reported as failed.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ import msgspec
 from sapwood.errors import SparkError
 from sapwood.pipeline.session import is_local, master_of
 from sapwood.pipeline.shipping import ship
+from sapwood.pipeline.spark_errors import cause_of, job_errors
 from sapwood.pipeline.study_runs import Run
 from sapwood.pipeline.study_worker import SCHEMA, Simulate, simulate, work
 
@@ -46,7 +46,7 @@ def fan_out(
 ) -> Generator[tuple[list[Run], Rows], None, None]:
     """Do all runs; yields batches with their rows, as they come back."""
     ship(spark)
-    cores = ready_cores(spark)
+    cores = ready_cores(spark, simulating)
     size = (
         cores * SLOTS_PER_CORE * max(1, round(len(runs) / (cores * SLOTS_PER_CORE * BATCHES_MAX)))
     )
@@ -69,11 +69,9 @@ def fan_out(
 
 def _do(spark: SparkSession, batch: list[Run], slots: int, simulating: Simulate) -> Rows:
     """The rows of a batch; if the job fails as a whole, of each half of it."""
-    from pyspark.errors import PySparkException  # noqa: PLC0415 - optional
-
     try:
         return _job(spark, batch, slots, simulating)
-    except PySparkException as problem:
+    except job_errors() as problem:
         _check_alive(spark, problem)
         if len(batch) == 1:
             return [_failed(batch[0], problem)]
@@ -88,7 +86,12 @@ def _do(spark: SparkSession, batch: list[Run], slots: int, simulating: Simulate)
 def _job(spark: SparkSession, batch: list[Run], slots: int, simulating: Simulate) -> Rows:
     count = min(slots, len(batch))
     contents = [msgspec.json.encode(batch[slot::count]) for slot in range(count)]
-    numbers = spark.range(0, count, 1, count)
+    return _rows(spark, contents, simulating)
+
+
+def _rows(spark: SparkSession, contents: list[bytes], simulating: Simulate) -> Rows:
+    """Do the runs of slots, each slot in a partition of its own."""
+    numbers = spark.range(0, len(contents), 1, len(contents))
     back = numbers.mapInArrow(partial(work, contents, simulating), _schema())
     rows: Rows = back.toArrow().to_pylist()
     return rows
@@ -102,13 +105,11 @@ def _schema() -> Any:
 
 def _check_alive(spark: SparkSession, problem: Exception) -> None:
     """Whether a failed job is the session's fault and not its own."""
-    from pyspark.errors import PySparkException  # noqa: PLC0415 - optional
-
     try:
         spark.range(1).toArrow()
-    except PySparkException:
+    except job_errors():
         raise SparkError(
-            f"Spark has ended: {last_line(problem)}; what is finished is kept, the same command "
+            f"Spark has ended: {cause_of(problem)}; what is finished is kept, the same command "
             "goes on from there"
         ) from None
 
@@ -118,22 +119,27 @@ def _failed(run: Run, problem: Exception) -> dict[str, Any]:
     known = ("run", "point", "repeat", "seed", "code")
     row |= {name: getattr(run, name) for name in known}
     row["parameters"] = msgspec.json.encode(run.parameters).decode()
-    return row | {"error": f"the worker process ended: {last_line(problem)}"}
+    return row | {"error": f"the worker process ended: {cause_of(problem)}"}
 
 
-def last_line(problem: BaseException) -> str:
-    """What an exception of Spark says last before its Java stack: usually the cause."""
-    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
-    told = [line for line in lines if not line.startswith(("at ", "Caused by", "...", "Driver st"))]
-    return (told or ["no reason given"])[-1][:300]
+def ready_cores(spark: SparkSession, simulating: Simulate = simulate) -> int:
+    """How many cores a session has, once its workers are there and able to work.
+
+    Workers of a cluster join one after the other: ask until their number stays the same.
+    """
+    cores = _cores_in_time(spark)
+    while True:
+        _check_workers(spark, cores, simulating)
+        if is_local(master_of(spark)) or (now := parallelism(spark)) == cores:
+            return cores
+        cores = now
 
 
-def ready_cores(spark: SparkSession) -> int:
-    """How many cores a session has, once its workers are there and able to work."""
+def _cores_in_time(spark: SparkSession) -> int:
     if is_local(master_of(spark)):
         return parallelism(spark)
     with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(_check_workers, spark)
+        asked = pool.submit(parallelism, spark)
         try:
             return asked.result(timeout=WORKERS_SECONDS_MAX)
         except TimeoutError:
@@ -141,31 +147,19 @@ def ready_cores(spark: SparkSession) -> int:
             spark.stop()
             raise SparkError(
                 f"the master answers, but gave this job no worker within "
-                f"{WORKERS_SECONDS_MAX:.0f} s; see which workers it has, and whether they are free"
+                f"{WORKERS_SECONDS_MAX:g} s; see which workers it has, and whether they are free"
             ) from None
 
 
-def _check_workers(spark: SparkSession) -> int:
-    """Workers join one after the other: wait until their number stays the same."""
-    from pyspark.errors import PySparkException  # noqa: PLC0415 - optional
-
-    before = 0
-    while (now := parallelism(spark)) != before:
-        try:
-            spark.range(0, now, 1, now).mapInArrow(_greet, "id long").toArrow()
-        except PySparkException as problem:
-            raise SparkError(
-                f"the workers cannot run Sapwood: {last_line(problem)}; their Python "
-                "(PYSPARK_PYTHON) needs the packages of sapwood[spark], of the same versions"
-            ) from None
-        before = now
-        time.sleep(1.0)
-    return now
-
-
-def _greet(batches: Iterator[Any]) -> Iterator[Any]:
-    """Importing this module was the test."""
-    yield from batches
+def _check_workers(spark: SparkSession, cores: int, simulating: Simulate) -> None:
+    """Let every core do nothing, the way it will do runs; what cannot work shows here."""
+    try:
+        _rows(spark, [b"[]"] * cores, simulating)
+    except job_errors() as problem:
+        raise SparkError(
+            f"the workers cannot run Sapwood: {cause_of(problem)}; their Python "
+            "(PYSPARK_PYTHON) needs the packages of sapwood[spark], in the same versions"
+        ) from None
 
 
 def parallelism(spark: SparkSession) -> int:
@@ -176,4 +170,4 @@ def parallelism(spark: SparkSession) -> int:
     return max(1, int(parts.toArrow().num_rows))
 
 
-__all__ = ["fan_out", "last_line", "parallelism", "ready_cores"]
+__all__ = ["fan_out", "parallelism", "ready_cores"]

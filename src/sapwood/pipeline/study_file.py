@@ -41,6 +41,13 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     y_log: bool = False
 
 
+class Proportion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A value that goes with a parameter."""
+
+    to: str
+    factor: float = 1.0
+
+
 class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is varied, how often each point is run, and what is measured."""
 
@@ -57,6 +64,8 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """What all runs share, as in a scenario file."""
     parameters: dict[str, list[Any]] = {}
     """What varies: a key of the scenario, with dots, and its values."""
+    proportional: dict[str, Proportion] = {}
+    """What varies along with a parameter: a key of the scenario, and which parameter it follows."""
     measures: dict[str, str] = {}
     """What is averaged, by name: SQL over the columns of a run."""
     figures: list[Figure] = []
@@ -72,10 +81,24 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         _check_at_least("seed", self.seed, 0)
         _check_at_least("measure_from", self.measure_from, 0)
         _check_parameters(self.parameters, self.scenario)
+        self._check_proportions()
         for name in self.measures:
             if not name.isidentifier():
                 raise StudyError("is no name; wanted letters, digits and _", f"measures.{name}")
         self._check_figures()
+
+    def _check_proportions(self) -> None:
+        for key, proportion in self.proportional.items():
+            where = f"proportional.{key!r}"
+            if key in self.parameters:
+                raise StudyError("is a parameter already", where)
+            if proportion.to not in self.parameters:
+                known = choices(proportion.to, self.parameters)
+                raise StudyError(f"is {proportion.to!r}, no parameter; {known}", f"{where}.to")
+            if not all(type(value) in {int, float} for value in self.parameters[proportion.to]):
+                raise StudyError(
+                    f"is {proportion.to!r}, whose values are not all numbers", f"{where}.to"
+                )
 
     def _check_figures(self) -> None:
         for number, figure in enumerate(self.figures):
@@ -98,7 +121,12 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def mapping(self, point: Mapping[str, Any]) -> dict[str, Any]:
         """The scenario at a point, as its file would say it."""
         values = copy.deepcopy(self.scenario)
-        for key, value in point.items():
+        along = {
+            key: proportion.factor * point[proportion.to]
+            for key, proportion in self.proportional.items()
+            if proportion.to in point
+        }
+        for key, value in {**point, **along}.items():
             *sections, last = key.split(".")
             section = values
             for name in sections:
@@ -187,4 +215,4 @@ def scenario_at(study: Study, point: Mapping[str, Any]) -> Scenario:
         raise StudyError(f"{problem.problem}{f' (at {at})' if at else ''}", where) from None
 
 
-__all__ = ["Figure", "Study", "load", "parse", "scenario_at"]
+__all__ = ["Figure", "Proportion", "Study", "load", "parse", "scenario_at"]

@@ -22,6 +22,7 @@ import msgspec
 import pyarrow as pa
 
 from sapwood.errors import StudyError
+from sapwood.pipeline.spark_errors import cause_of, job_errors
 from sapwood.pipeline.study_runs import digest_of
 from sapwood.pipeline.study_worker import SCHEMA
 
@@ -80,7 +81,7 @@ class Results:
         except AnalysisException as problem:
             if _condition(problem) == "PATH_NOT_FOUND":
                 return None
-            raise StudyError(f"cannot be used: {_line(problem)}", self.folder) from None
+            raise StudyError(f"cannot be used: {cause_of(problem)}", self.folder) from None
         return str(found[0]["path"]).rpartition("/")[2] if found else None
 
     def _read(self, part: str, schema: str) -> DataFrame | None:
@@ -91,7 +92,7 @@ class Results:
         except AnalysisException as problem:
             if _condition(problem) == "PATH_NOT_FOUND":
                 return None
-            raise StudyError(f"cannot be read: {_line(problem)}", self.folder) from None
+            raise StudyError(f"cannot be read: {cause_of(problem)}", self.folder) from None
 
     def runs(self, code: str) -> DataFrame:
         """The finished runs of one version of the code."""
@@ -102,13 +103,11 @@ class Results:
 
     def finished(self, code: str) -> set[str]:
         """The runs that need not be done again."""
-        from pyspark.errors import PySparkException  # noqa: PLC0415 - optional
-
         try:
             rows = self.runs(code).select("run").toArrow()
-        except PySparkException as problem:
+        except job_errors() as problem:
             raise StudyError(
-                f"has files that cannot be read: {_line(problem)}; remove them, and their runs "
+                f"has files that cannot be read: {cause_of(problem)}; remove them, and their runs "
                 "are done again",
                 f"{self.folder}/runs",
             ) from None
@@ -157,11 +156,6 @@ def digest_of_rows(rows: Iterable[dict[str, Any]]) -> str:
 
 def _condition(problem: Any) -> str:
     return str(problem.getCondition() or "")
-
-
-def _line(problem: BaseException) -> str:
-    """The first line of what Spark says."""
-    return next((line for line in str(problem).splitlines() if line.strip()), "no reason given")
 
 
 __all__ = ["Results", "digest_of_rows", "located", "row_columns", "row_schema"]
