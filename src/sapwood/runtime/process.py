@@ -37,7 +37,10 @@ def run_broker(settings: Settings, tell: Tell, *, stop_with_stdin: bool = False)
 
 def _warm(settings: Settings, tell: Tell) -> None:
     """Load what is compiled before the first notification comes, and compile what is not."""
-    text = f"broker {settings.id} compiles the matching engine: once, after an upgrade"
+    text = (
+        f"broker {settings.id} prepares the matching engine; "
+        "the first start after an upgrade compiles it, later ones do not"
+    )
     patience = threading.Timer(_PATIENCE_SECONDS, tell, [text])
     patience.daemon = True
     patience.start()
@@ -68,6 +71,7 @@ async def _run(server: Server, stopped: asyncio.Event, tell: Tell) -> None:
             joined.result()
             tell(f"broker {server.settings.id} is part of the network")
         await waiting
+        tell(f"broker {server.settings.id} shuts down")
     finally:
         for task in (joined, waiting):
             task.cancel()

@@ -1,0 +1,118 @@
+"""A broker with all that belongs to it: starting, joining, and what stops it from doing so."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from pathlib import Path
+
+import pytest
+
+from runtime.living import until
+from runtime.serving import ANY_PORT, run, serving
+from sapwood.errors import ListenError, RefusedError
+from sapwood.runtime.server import Server
+from sapwood.runtime.settings import LinkSettings, Settings
+
+QUICK = LinkSettings(retry_first_seconds=0.01, retry_max_seconds=0.05)
+
+
+def test_an_address_in_use_is_named_with_the_remedy() -> None:
+    async def check() -> None:
+        async with serving("B1") as first:
+            with pytest.raises(ListenError) as found:
+                async with serving("B2", listen=str(first.address)):
+                    pass
+            remedy = "choose another port with --listen, or stop what uses it"
+            assert str(found.value) == f"{first.address} is in use; {remedy}"
+
+    run(check())
+
+
+def test_an_address_of_another_machine_cannot_be_listened_on() -> None:
+    async def check() -> None:
+        with pytest.raises(ListenError, match=r"cannot listen on sapwood://192.0.2.1:7470: "):
+            async with serving(listen="192.0.2.1:7470", insecure=True):
+                pass
+        with pytest.raises(ListenError, match=r"listen is 192.0.2.1, which other machines can rea"):
+            async with serving(listen="192.0.2.1:7470"):
+                pass
+
+    run(check())
+
+
+def test_a_broker_that_only_dials_needs_no_address() -> None:
+    async def check() -> None:
+        async with (
+            serving("B1") as first,
+            serving("B2", listen="", join=(str(first.address),)) as second,
+        ):
+            assert second.address is None
+            assert second.status().listens == ""
+            assert [one.id for one in first.status().neighbours] == ["B2"]
+
+    run(check())
+
+
+def test_an_unreachable_join_is_told_and_tried_again() -> None:
+    async def check() -> None:
+        with socket.socket() as reserved:
+            reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            reserved.bind(("127.0.0.1", 0))
+            there = f"sapwood://127.0.0.1:{reserved.getsockname()[1]}"
+            told: list[str] = []
+            settings = Settings(id="B2", listen=ANY_PORT, join=(there,), link=QUICK)
+            server = Server(settings, told.append)
+            await server.start()
+            await until(lambda: bool(told), "the problem is told")
+            assert told == [
+                f"broker B2: cannot reach {there}: Connection refused; "
+                "is a broker listening there? (trying again)"
+            ]
+            (join,) = server.status().joins
+            assert (join.is_linked, "Connection refused" in join.problem) == (False, True)
+            async with serving("B1", listen=there):
+                await server.joined()
+                assert server.status().joins[0].is_linked
+                assert len(told) == 1
+            await server.stop()
+
+    run(check())
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"network": "other"}, "this is network 'sapwood', not 'other'; give the right address"),
+        ({"token": "wrong"}, "the token is missing or wrong; give this network's token"),
+        ({"token": ""}, "the token is missing or wrong; give this network's token"),
+        ({"routing": "simple"}, "this network routes by covering, not by simple; start the broker"),
+        ({"id": "B1"}, "this broker itself is 'B1'; choose another id"),
+        ({"id": "B2"}, "a living broker has the id 'B2'"),
+    ],
+)
+def test_who_may_not_join_is_told_why(settings: dict[str, str], reason: str) -> None:
+    async def check() -> None:
+        async with (
+            serving("B1", token="right") as first,
+            serving("B2", token="right", join=(str(first.address),)),
+        ):
+            given = {"id": "B3", "token": "right", **settings}
+            with pytest.raises(RefusedError) as found:
+                async with serving(given.pop("id"), join=(str(first.address),), **given):
+                    pass
+            assert reason in str(found.value)
+
+    run(check())
+
+
+def test_a_broker_that_cannot_start_leaves_nothing_behind(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with serving("B1") as first:
+            before = asyncio.all_tasks()
+            with pytest.raises(ListenError):
+                async with serving("B2", listen=str(first.address), admin=ANY_PORT):
+                    pass
+            assert asyncio.all_tasks() == before
+
+    run(check())
