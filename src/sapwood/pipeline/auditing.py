@@ -58,6 +58,10 @@ COUNTS: Final = (
     "out_of_order_causal",
     "unjudged",
 )
+_ROWS_KEPT_MAX: Final = 1_000_000
+"""Up to so many rows are read once and kept: thousands of small files cost more than their rows."""
+
+_PARTS_KEPT: Final = 4
 _DELIVERIES_PER_SLOT: Final = 4_000_000
 _VIOLATION: Final = {
     "run": "string",
@@ -120,6 +124,8 @@ class _Auditor:
     def judge(self) -> tuple[DataFrame, DataFrame]:
         """Counts and violations."""
         runs = self._look_around()
+        if sum(sum(kinds.values()) for kinds in self._kinds.values()) <= _ROWS_KEPT_MAX:
+            self._rows = _keep(self._rows.coalesce(_PARTS_KEPT))
         self._evidence = gather(self._rows, runs)
         self._judge_all()
         rows = [row for found in self._violations for row in self._first(found)]
