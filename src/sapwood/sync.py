@@ -19,6 +19,7 @@ from sapwood.filters.filter import Filter
 from sapwood.filters.ids import NotificationId
 from sapwood.filters.notification import Notification
 from sapwood.filters.values import Value
+from sapwood.protocol.messages import Surveyed
 from sapwood.runtime import client, subscription
 from sapwood.runtime.subscription import Gap, Item
 
@@ -198,6 +199,21 @@ class Bus:
         return self._inner.name
 
     @property
+    def session(self) -> int:
+        """The number of this session; it grows."""
+        return self._inner.session
+
+    @property
+    def order(self) -> int:
+        """How much was published and received, in the client's own order."""
+        return self._inner.order
+
+    @property
+    def advertisements_required(self) -> bool:
+        """Whether the network takes only publications that were advertised."""
+        return self._inner.advertisements_required
+
+    @property
     def broker(self) -> str:
         """The broker that this bus is connected to, or was last."""
         return self._inner.broker
@@ -265,6 +281,10 @@ class Bus:
     def unadvertise(self, name: str) -> None:
         """Take an advertisement back; returns when the whole network knows."""
         self._loop.call(self._inner.unadvertise(name))
+
+    def survey(self) -> Surveyed:
+        """Every broker that can be reached, with its neighbours: the tree as it is."""
+        return self._loop.call(self._inner.survey())
 
     def ping(self) -> float:
         """Ask the broker whether it is there; the time until the answer, in seconds."""

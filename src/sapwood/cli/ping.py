@@ -9,12 +9,7 @@ from typing import Annotated
 import typer
 
 from sapwood.cli.output import ExitStatus, notice, print_json
-from sapwood.cli.server_option import (
-    DEFAULT_SERVER,
-    Servers,
-    connect_from_environment,
-    run_client,
-)
+from sapwood.cli.server_option import DEFAULT_SERVER, Servers, open_bus, run_client
 
 _ANSWER_SECONDS = 5.0
 
@@ -48,7 +43,7 @@ def ping(
 
 
 async def _ping(servers: list[str], count: int, interval: float) -> tuple[str, list[float]]:
-    async with connect_from_environment(servers) as bus:
+    async with open_bus(servers) as bus:
         times = []
         for number in range(count):
             if number:

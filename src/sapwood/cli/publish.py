@@ -14,12 +14,7 @@ import typer
 
 from sapwood.cli.attributes import parse_attributes
 from sapwood.cli.output import ExitStatus, notice, print_json
-from sapwood.cli.server_option import (
-    DEFAULT_SERVER,
-    Servers,
-    connect_from_environment,
-    run_client,
-)
+from sapwood.cli.server_option import DEFAULT_SERVER, Servers, open_bus, run_client
 from sapwood.errors import InvalidNotificationError
 from sapwood.filters.notification import Notification
 
@@ -71,12 +66,12 @@ def _payload(path: Path | None) -> bytes:
 
 
 async def _publish_one(servers: list[str], notification: Notification) -> str:
-    async with connect_from_environment(servers) as bus:
+    async with open_bus(servers) as bus:
         return str(await bus.publish(notification, confirm=True))
 
 
 async def _publish_lines(servers: list[str], payload: bytes, rate: float | None) -> int:
-    async with connect_from_environment(servers) as bus:
+    async with open_bus(servers) as bus:
         try:
             await _publish_all(bus, payload, rate)
         finally:

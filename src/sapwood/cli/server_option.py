@@ -18,6 +18,9 @@ import typer
 if TYPE_CHECKING:
     from sapwood.runtime.client import Bus
 
+CONNECT_SECONDS = 2.0
+"""How long a command tries to connect: somebody is waiting in front of it."""
+
 DEFAULT_SERVER = "sapwood://127.0.0.1:7470"
 NETWORK_VARIABLE = "SAPWOOD_NETWORK"
 TOKEN_VARIABLE = "SAPWOOD_TOKEN"  # noqa: S105 - its name, not its value
@@ -37,15 +40,14 @@ Servers: TypeAlias = Annotated[
 Result = TypeVar("Result")
 
 
-def connect_from_environment(servers: Sequence[str]) -> Bus:
-    """A bus for a command, as the environment says."""
+def open_bus(servers: Sequence[str], **options: Any) -> Bus:
+    """A bus on one of some servers, with what the environment says about getting in."""
     from sapwood.runtime.client import connect
 
-    options: dict[str, object] = {}
+    options.setdefault("connect_seconds", CONNECT_SECONDS)
     if os.environ.get(NETWORK_VARIABLE):
         options["network"] = os.environ[NETWORK_VARIABLE]
-    if os.environ.get(TOKEN_VARIABLE):
-        options["token"] = os.environ[TOKEN_VARIABLE]
+    options["token"] = os.environ.get(TOKEN_VARIABLE, "")
     if any(server.startswith("sapwoods:") for server in servers):
         from sapwood.runtime.tls import context_from_environment
 
@@ -60,17 +62,3 @@ def run_client(main: Coroutine[Any, Any, Result]) -> Result:
     import uvloop
 
     return uvloop.run(main)
-
-
-def open_bus(servers: Sequence[str], **options: Any) -> Bus:
-    """A bus on one of some servers, with what the environment says about getting in."""
-    from sapwood.runtime.client import connect
-    from sapwood.runtime.tls import context_from_environment
-
-    network = os.environ.get("SAPWOOD_NETWORK")
-    if network:
-        options["network"] = network
-    options["token"] = os.environ.get("SAPWOOD_TOKEN", "")
-    if any(server.startswith("sapwoods:") for server in servers):
-        options["tls"] = context_from_environment(os.environ)
-    return connect(*servers, **options)

@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sapwood.cli.output import ExitStatus, notice, print_json
-from sapwood.cli.server_option import (
-    DEFAULT_SERVER,
-    Servers,
-    connect_from_environment,
-    run_client,
-)
+from sapwood.cli.server_option import DEFAULT_SERVER, Servers, open_bus, run_client
 from sapwood.filters.filter import Filter
 
 if TYPE_CHECKING:
@@ -54,7 +49,7 @@ def _any_of(texts: list[str]) -> Filter:
 async def _subscribe(
     servers: list[str], filter: Filter, count: int | None, seconds: float | None
 ) -> int:
-    async with connect_from_environment(servers) as bus, bus.subscribe(filter) as found:
+    async with open_bus(servers) as bus, bus.subscribe(filter) as found:
         if found.settled:
             notice(f"settled: {filter}, at broker {bus.broker}")
         else:

@@ -168,8 +168,8 @@ class Bus:
         except TimeoutError:
             missing = last - self._publishing.accepted
             raise UnconfirmedError(
-                f"{missing} publications were not accepted within "
-                f"{self._options.close_seconds} s; is the network reachable?"
+                "publications that were not accepted within "
+                f"{self._options.close_seconds} s: {missing}; is the network reachable?"
             ) from None
 
     # What is known

@@ -1,0 +1,110 @@
+"""`sapwood subscribe`: what it prints, when it ends, and what it says meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+import sapwood.sync
+from runtime.serving import chain_in_background
+from sapwood.cli.main import run
+from sapwood.filters.values import Value
+from sapwood.runtime.server import Server
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with chain_in_background(1) as servers:
+        yield servers[0]
+
+
+class Command:
+    """`sapwood subscribe` in a process of its own, once it has settled."""
+
+    def __init__(self, server: Server, *words: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "sapwood", "subscribe", "-s", str(server.address), *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": ""},
+        )
+        assert self.process.stderr is not None
+        self.settled = self.process.stderr.readline()
+
+    def __enter__(self) -> Command:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+def test_matches_are_printed_as_they_come(server: Server) -> None:
+    with (
+        Command(server, "x > 10", "y = 'a'", "--count", "3", "--timeout", "30") as command,
+        sapwood.sync.connect(str(server.address), id="press") as bus,
+    ):
+        assert command.settled == "settled: x > 10 or y = 'a', at broker B1\n"
+        assert command.process.stdout is not None
+        given: list[dict[str, Value]]
+        given = [{"x": 11, "y": "a"}, {"x": 1, "y": "é"}, {"y": "a"}, {"x": 12}]
+        for attributes in given:
+            bus.publish(attributes, b"payload")
+            if attributes == {"y": "a"}:  # what has come is printed though more is wanted
+                first, second = (json.loads(command.process.stdout.readline()) for _ in range(2))
+        rest, err = command.process.communicate(timeout=30)
+        assert first == {"id": f"{bus.name}:1", "attributes": {"x": 11, "y": "a"}}
+        assert second == {"id": f"{bus.name}:3", "attributes": {"y": "a"}}
+        assert json.loads(rest) == {"id": f"{bus.name}:4", "attributes": {"x": 12}}
+        assert (command.process.returncode, err) == (0, "")
+
+
+def test_the_time_may_end_it(server: Server, capsys: Captured) -> None:
+    words = ["subscribe", "-s", str(server.address), "true", "--timeout", "0.05"]
+    assert run(words) == 0
+    assert run([*words, "--count", "1"]) == 1
+    assert capsys.readouterr().out == ""
+
+
+def test_a_lost_broker_is_a_gap_on_stderr(capsys: Captured) -> None:
+    with chain_in_background(1) as servers:
+        server = servers[0]
+
+        def lose() -> None:
+            """Make the broker forget its client, as one that was started anew."""
+            node = server.node
+            [peer] = [peer for peer in node.peers.values() if peer.is_client]
+            node.session += 1
+            assert peer.connection is not None
+            peer.connection.abort("a test")
+
+        loop = server.node._loop
+        assert loop is not None
+        lost = threading.Timer(0.5, loop.call_soon_threadsafe, [lose])
+        lost.start()
+        assert run(["subscribe", "-s", str(server.address), "true", "--timeout", "2"]) == 0
+        lost.join()
+    assert "gap: the broker was lost; now connected to B1\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["price > "], "error: filter: column 8: expected a value"),
+        (["true", "price >"], "error: filter: column 8: expected a value"),
+        (["true", "--count", "0"], "error: "),
+        ([], "error: Missing argument"),
+    ],
+)
+def test_wrong_use_is_said(words: list[str], problem: str, capsys: Captured) -> None:
+    assert run(["subscribe", "-s", "127.0.0.1:1", *words]) == 2
+    assert capsys.readouterr().err.startswith(problem)
