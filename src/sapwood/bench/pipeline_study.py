@@ -1,0 +1,120 @@
+"""What it costs to spread simulations over Spark, and what it gains on a second core.
+
+The same runs are done three times, each time in a process of its own: one after the other without
+Spark, as a study on one core, and as a study on two. Starting Spark and its workers is left out: a
+short study is run first. Runs are made so long that they take the seconds wanted on the machine at
+hand.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from typing import Any
+
+from sapwood.bench.process import call_fresh
+from sapwood.bench.registry import Options, Progress
+from sapwood.pipeline.session import spark_session
+from sapwood.pipeline.study import run_study
+from sapwood.pipeline.study_file import Study
+from sapwood.pipeline.study_runs import runs_of
+from sapwood.pipeline.study_worker import simulate
+
+OVERHEAD_TARGET = 0.05
+"""What Spark may add to the time of runs of five seconds and more."""
+
+SPEEDUP_TARGET = 1.8
+"""How much faster two cores are to be than one."""
+
+_HERE = "sapwood.bench.pipeline_study"
+_TRIAL_SECONDS = 5.0
+"""Of virtual time, to find out how long a second of it takes."""
+
+
+def measure(options: Options, progress: Progress) -> dict[str, Any]:
+    """Measure overhead and gain; figures for a report."""
+    wanted, count = (0.5, 4) if options.quick else (6.0, 8)
+    progress("pipeline: how long a simulation takes")
+    virtual = call_fresh(f"{_HERE}:calibrate", {"seconds": wanted, "seed": options.seed})
+    plan = {"virtual_seconds": virtual, "runs": count, "seed": options.seed}
+    progress(f"pipeline: {count} runs of {wanted:g} s, without Spark")
+    alone = call_fresh(f"{_HERE}:alone", plan)
+    spread = {}
+    for cores in (1, 2):
+        progress(f"pipeline: the same as a study on local[{cores}]")
+        spread[cores] = call_fresh(f"{_HERE}:spread", {**plan, "master": f"local[{cores}]"})
+    return {
+        "runs": count,
+        "seconds_per_run": alone["seconds"] / count,
+        "alone_seconds": alone["seconds"],
+        "local1_seconds": spread[1]["seconds"],
+        "local2_seconds": spread[2]["seconds"],
+        "overhead": spread[1]["seconds"] / alone["seconds"] - 1,
+        "overhead_target": OVERHEAD_TARGET,
+        "speedup": spread[1]["seconds"] / spread[2]["seconds"],
+        "speedup_target": SPEEDUP_TARGET,
+        "is_right": len({alone["hops"], spread[1]["hops"], spread[2]["hops"]}) == 1,
+    }
+
+
+def study_of(virtual_seconds: float, runs: int, seed: int) -> Study:
+    """Runs that all take about the same time, and little of it in compiled code."""
+    return Study(
+        name="bench",
+        seed=seed,
+        repeats=runs,
+        check=False,
+        scenario={
+            "duration": virtual_seconds,
+            "topology": {"shape": "tree", "brokers": 31},
+            "routing": {"algorithm": "identity"},
+            "workload": {
+                "type": "classes",
+                "classes": 50,
+                "arrival_rate": 5.0,
+                "departure_rate": 0.05,
+                "initial_subscriptions": 100,
+                "publication_rate": 100.0,
+            },
+        },
+        measures={"hops": "notification_hops + control_hops"},
+    )
+
+
+def calibrate(plan: dict[str, Any]) -> float:
+    """How many virtual seconds take the seconds wanted."""
+    run = runs_of(study_of(_TRIAL_SECONDS, 1, plan["seed"]))[0]
+    simulate(run)
+    begin = time.perf_counter()
+    simulate(run)
+    taken = time.perf_counter() - begin
+    return max(_TRIAL_SECONDS, _TRIAL_SECONDS * float(plan["seconds"]) / taken)
+
+
+def alone(plan: dict[str, Any]) -> dict[str, float]:
+    """Seconds that the runs take one after the other, in this process."""
+    simulate(runs_of(study_of(_TRIAL_SECONDS, 1, plan["seed"]))[0])
+    runs = runs_of(study_of(plan["virtual_seconds"], plan["runs"], plan["seed"]))
+    begin = time.perf_counter()
+    counts = [simulate(run) for run in runs]
+    seconds = time.perf_counter() - begin
+    hops = sum(one["notification_hops"] + one["control_hops"] for one in counts)
+    return {"seconds": seconds, "hops": hops}
+
+
+def spread(plan: dict[str, Any]) -> dict[str, float]:
+    """Seconds that a study of them takes, with all it reads and writes."""
+    with (
+        spark_session(plan["master"], short=True) as spark,
+        tempfile.TemporaryDirectory(prefix="sapwood-") as folder,
+    ):
+        run_study(spark, study_of(_TRIAL_SECONDS, 4, plan["seed"]), f"{folder}/warm")
+        study = study_of(plan["virtual_seconds"], plan["runs"], plan["seed"])
+        begin = time.perf_counter()
+        outcome = run_study(spark, study, f"{folder}/out")
+        seconds = time.perf_counter() - begin
+    hops = sum(round(row["mean"] * row["runs"]) for row in outcome.points)
+    return {"seconds": seconds, "hops": hops}
+
+
+__all__ = ["measure"]
