@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from random import Random
 from typing import TypeAlias
 
 from sapwood.demo.cast import Publisher, Subscriber
+from sapwood.errors import NetworkError
 from sapwood.runtime.client import Bus, connect
 from sapwood.runtime.subscription import Gap, Subscription
 
@@ -46,11 +47,11 @@ class Performers:
         try:
             for one in self._publishers:
                 self._buses[one.name] = await self._connect(one.name, one.broker)
-            for number, two in enumerate(self._subscribers):
+            for two in self._subscribers:
                 bus = await self._connect(two.name, two.broker)
-                subscription = await self._stack.enter_async_context(bus.subscribe(two.filter))
+                subscription = await bus.subscribe(two.filter).__aenter__()
                 self.settled += bool(subscription.settled)
-                listening = asyncio.create_task(self._listen(two, subscription), name=str(number))
+                listening = asyncio.create_task(self._listen(two, subscription))
                 self._stack.callback(listening.cancel)
         except BaseException:
             await self._stack.aclose()
@@ -62,8 +63,9 @@ class Performers:
         await self._stack.aclose()
 
     async def _connect(self, name: str, broker: str) -> Bus:
-        bus = connect(self._urls[broker], id=name, connect_seconds=30.0)
-        return await self._stack.enter_async_context(bus)
+        bus = await connect(self._urls[broker], id=name, connect_seconds=30.0).__aenter__()
+        self._stack.push_async_callback(_leave, bus)
+        return bus
 
     def start_publishing(self, random: Random) -> None:
         """Let the publishers begin, each with random numbers of its own."""
@@ -95,3 +97,9 @@ class Performers:
                 self._on_gap(one, item)
             else:
                 self.delivered[one.name] += 1
+
+
+async def _leave(bus: Bus) -> None:
+    """Let a client leave, whatever became of its broker."""
+    with suppress(NetworkError):
+        await bus.close()
