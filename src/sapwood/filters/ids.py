@@ -7,6 +7,7 @@ published, so no name is ever used twice, whatever crashes and comes back.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -53,7 +54,8 @@ class NotificationId(msgspec.Struct, frozen=True, order=True, gc=False):
     sequence: int
 
     def __post_init__(self) -> None:
-        SessionId.parse(self.publisher)
+        _check_is_text(self.publisher)
+        _check_publisher(self.publisher)
         _check_count(self.sequence, "sequence", minimum=1)
 
     @classmethod
@@ -69,6 +71,12 @@ class NotificationId(msgspec.Struct, frozen=True, order=True, gc=False):
 
     def __str__(self) -> str:
         return f"{self.publisher}{_SEQUENCE_SEPARATOR}{self.sequence}"
+
+
+@lru_cache(maxsize=1024)
+def _check_publisher(text: str) -> None:
+    """Refuse what is no session; remembered, since a publisher publishes more than once."""
+    SessionId.parse(text)
 
 
 def _split(text: str, separator: str, what: str) -> tuple[str, int]:
