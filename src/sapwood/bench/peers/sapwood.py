@@ -11,6 +11,7 @@ from sapwood.bench.network_load import Interest, Message
 from sapwood.bench.peers.peer import Client, Network, Peer
 from sapwood.bench.peers.server import HOST, Cores, Server, free_port
 from sapwood.errors import BenchmarkError
+from sapwood.protocol.channel import ACK_FRAMES
 from sapwood.protocol.handshake import CLIENT, LINK_CODEC, Ack, Goodbye, Hello, LinkMessage, Welcome
 from sapwood.protocol.messages import CODEC, Refused, Settled, Subscribe
 from sapwood.wire.frames import (
@@ -42,6 +43,7 @@ class SapwoodClient(Client):
         self._credit = self._spent = 0
         self._received = 0
         """Counted frames that came before this round."""
+        self._acknowledged = 0
         self._said = b""
         hello = Hello(
             role=CLIENT, network="sapwood", id=self.name, session=_SESSION, credit=_UNLIMITED
@@ -106,8 +108,12 @@ class SapwoodClient(Client):
     # Acknowledgements and credit
 
     def arrived(self, messages: int) -> None:
-        """Acknowledge; one less, since lengths do not tell of frames of the connection."""
-        self._acknowledge(self._received + max(messages - 1, 0))
+        """Acknowledge as often as any client does, and not the last frame.
+
+        Lengths do not tell it from frames of the connection.
+        """
+        if self._received + messages - self._acknowledged > ACK_FRAMES:
+            self._acknowledge(self._received + messages - 1)
 
     def finish(self, data: bytes) -> None:
         """Acknowledge all of a round."""
@@ -120,6 +126,7 @@ class SapwoodClient(Client):
         self._acknowledge(self._received)
 
     def _acknowledge(self, frames: int) -> None:
+        self._acknowledged = frames
         self.socket.send(LINK_CODEC.encode(Ack(frames, _UNLIMITED)))
 
     def sendable(self) -> int:
