@@ -80,7 +80,7 @@ class Display:
 
     def _render(self) -> RenderableType:
         view = self._moments[-1].view if self._moments else NOTHING
-        tree = Panel(_tree(self._topology, view), title="the tree, frames/s", width=40)
+        tree = Panel(_tree(self._topology, view), title="the tree, frames/s", width=50)
         events = Panel(self._log(), title="what happened", width=86)
         return Group(self._header(), Columns([tree, events]))
 

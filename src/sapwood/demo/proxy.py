@@ -65,14 +65,18 @@ class Proxy:
         task = asyncio.current_task()
         assert task is not None
         self._passing[task] = (near_writer, far_writer)
-        await asyncio.gather(_pass(near_reader, far_writer), _pass(far_reader, near_writer))
-        del self._passing[task]
-        for writer in (near_writer, far_writer):
-            writer.transport.abort()
+        try:
+            await asyncio.gather(_pass(near_reader, far_writer), _pass(far_reader, near_writer))
+        finally:
+            del self._passing[task]
+            for writer in (near_writer, far_writer):
+                writer.transport.abort()
 
 
 def _break(writer: asyncio.StreamWriter) -> None:
     """End one side of a connection with a reset: what was under way is lost."""
+    if writer.transport.is_closing():
+        return
     linger = struct.pack("ii", 1, 0)
     with suppress(OSError):
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
@@ -85,5 +89,5 @@ async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         while data := await reader.read(_CHUNK):
             writer.write(data)
             await writer.drain()
-        if writer.can_write_eof():
+        if not writer.transport.is_closing():
             writer.write_eof()
