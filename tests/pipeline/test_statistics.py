@@ -66,6 +66,23 @@ def test_intervals_of_groups(spark: SparkSession) -> None:
     ]  # fmt: skip
 
 
+def test_the_order_of_values_does_not_show(spark: SparkSession) -> None:
+    random = np.random.default_rng(2)
+    drawn = [float(value) for value in random.normal(1e6, 1.0, 50)]
+    found = []
+    for _ in range(4):
+        random.shuffle(drawn)
+        values = spark.createDataFrame([(1, value) for value in drawn], "name int, value double")
+        found.append(with_intervals(values.repartition(3), ["name"], 50).toArrow().to_pylist())
+    assert all(one == found[0] for one in found)
+
+
+def test_a_group_without_values(spark: SparkSession) -> None:
+    values = spark.createDataFrame([("a", None)], "name string, value double")
+    (found,) = with_intervals(values, ["name"], 3).toArrow().to_pylist()
+    assert (found["runs"], found["mean"], found["low"]) == (0, None, None)
+
+
 def test_95_of_100_intervals_hold_the_mean(spark: SparkSession) -> None:
     random = np.random.default_rng(1)
     drawn = random.normal(10.0, 3.0, (2000, 5))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import shutil
 import tempfile
 import zipfile
 import zipimport
@@ -29,6 +30,7 @@ def unpack(parcel: str) -> Path:
             try:
                 making.rename(folder)
             except OSError:  # another worker was quicker
+                shutil.rmtree(making)
                 if not folder.exists():
                     raise
     return folder / "sapwood"

@@ -25,7 +25,8 @@ def with_intervals(
     """Mean, deviation and confidence interval of `value` in each group of `by`.
 
     `runs_max` is the most rows that a group has. Rows without a value are left out. A single value
-    has no interval.
+    has no interval. Values are added up in their own order, not in that in which they arrive: the
+    result is the same to the last bit however they are spread.
     """
     from pyspark.sql import functions as fn  # noqa: PLC0415 - half a second, and optional
 
@@ -34,10 +35,18 @@ def with_intervals(
         [(runs, t_quantile(runs - 1, confidence)) for runs in range(2, max(2, runs_max) + 1)],
         "runs long, quantile double",
     )
-    grouped = values.groupBy(*by).agg(
-        fn.count("value").alias("runs"),
-        fn.mean("value").alias("mean"),
-        fn.stddev_samp("value").alias("deviation"),
+    zero = fn.lit(0.0)
+    runs = fn.size("sorted")
+    squares = fn.aggregate("sorted", zero, lambda total, one: total + (one - fn.col("mean")) ** 2)
+    grouped = (
+        values.groupBy(*by)
+        .agg(fn.sort_array(fn.collect_list("value")).alias("sorted"))
+        .withColumn("runs", runs.cast("long"))
+        .withColumn(
+            "mean",
+            fn.when(runs > 0, fn.aggregate("sorted", zero, lambda total, one: total + one) / runs),
+        )
+        .withColumn("deviation", fn.when(runs > 1, fn.sqrt(squares / (runs - 1))))
     )
     half = fn.col("quantile") * fn.col("deviation") / fn.sqrt("runs")
     return (
