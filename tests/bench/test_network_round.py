@@ -34,7 +34,7 @@ def test_rounds_follow_each_other_and_each_has_its_own_messages() -> None:
 def test_the_count_fits_the_time() -> None:
     with echo_network() as network:
         contender = Contender("echo", network, WORKLOAD)
-        assert 200 <= contender.fitting_count(0.01) <= COUNT_MAX
+        assert 50 <= contender.fitting_count(0.01) <= COUNT_MAX
         contender.close()
 
 

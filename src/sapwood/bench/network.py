@@ -175,8 +175,6 @@ class Benchmark:
             for name, network in networks.items():
                 self._progress(f"network: {workload.name}, {name} gets ready")
                 try:
-                    for turn in turns.values():
-                        turn.breathe()
                     contender = Contender(name, network, workload)
                     stack.callback(contender.close)
                     turns[name] = Turn(contender, self._size)
@@ -186,8 +184,6 @@ class Benchmark:
                 self._progress(f"network: {workload.name}, round {number + 1}")
                 for name, turn in list(turns.items()):
                     try:
-                        for other in turns.values():
-                            other.breathe()
                         rounds.setdefault(name, []).append(turn.take())
                     except (BenchmarkError, OSError) as problem:
                         self._failed(name, f"{workload.name}: {problem}")
@@ -226,10 +222,6 @@ class Turn:
     def published(self) -> int:
         """How many messages were published so far."""
         return self._contender.published
-
-    def breathe(self) -> None:
-        """Show that the clients are alive, while others have their turn."""
-        self._contender.breathe()
 
     def take(self) -> dict[str, float]:
         """The figures of one round."""

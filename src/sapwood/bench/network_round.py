@@ -15,9 +15,9 @@ _PROBES_MAX = 200
 _PROBE_SECONDS = 0.1
 _QUIET_SECONDS = 0.2
 _LATE_SECONDS = 5.0
-_FIRST_COUNT = 500
-_COUNT_MIN, COUNT_MAX = 200, 600_000
-_TRIES = 3
+_FIRST_COUNT = 100
+_COUNT_MIN, COUNT_MAX = 50, 600_000
+_TRIES = 4
 
 
 class Round(NamedTuple):
@@ -135,12 +135,6 @@ class Contender:
             if payloads != expected:
                 raise BenchmarkError(_difference(self.name, self.workload.name, payloads, expected))
         self._finish()
-
-    def breathe(self) -> None:
-        """Others have their turn now: show that all clients are alive."""
-        for client in self._clients():
-            with suppress(OSError):
-                client.breathe()
 
     def close(self) -> None:
         """Disconnect all clients."""

@@ -42,13 +42,6 @@ def test_more_than_the_credit_goes_through(network: Network) -> None:
     contender.close()
 
 
-def test_one_that_says_nothing_for_long_can_breathe(network: Network) -> None:
-    contender = Contender("Sapwood", network, one_to_one("W1", ""))
-    contender.breathe()
-    contender.round(10)
-    contender.close()
-
-
 def test_a_refused_notification_is_an_error(network: Network) -> None:
     publisher = network.publisher()
     assert isinstance(publisher, SapwoodClient)

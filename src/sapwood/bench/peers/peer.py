@@ -71,9 +71,6 @@ class Client(ABC):
     def arrived(self, messages: int) -> None:  # noqa: B027 - most brokers need nothing
         """So many messages have arrived in this round, as far as lengths tell."""
 
-    def breathe(self) -> None:  # noqa: B027 - most brokers need nothing
-        """Show that one is alive, while others have their turn."""
-
     def unread(self) -> bytes:
         """What has come and was not whole yet."""
         return self._pending

@@ -31,6 +31,8 @@ _UNLIMITED = 1 << 50
 
 _REQUEST = 1
 _SESSION = 1
+_CONFIGURATION = "[client]\nsilence_seconds = 3600.0\n"
+"""A client that has its turn later may say nothing meanwhile."""
 
 
 class SapwoodClient(Client):
@@ -121,10 +123,6 @@ class SapwoodClient(Client):
         self._received += scan(data).frames
         self._acknowledge(self._received)
 
-    def breathe(self) -> None:
-        """Say once more what the broker knows: who is silent for too long is taken for dead."""
-        self._acknowledge(self._received)
-
     def _acknowledge(self, frames: int) -> None:
         self._acknowledged = frames
         self.socket.send(LINK_CODEC.encode(Ack(frames, _UNLIMITED)))
@@ -168,9 +166,12 @@ class Sapwood(Peer):
         """Each broker joins the one before."""
         for number in range(1, brokers + 1):
             folder = directory / f"sapwood{number}"
+            folder.mkdir(parents=True)
+            configuration = folder / "broker.toml"
+            configuration.write_text(_CONFIGURATION)
             port = free_port()
             command = [sys.executable, "-m", "sapwood", "broker", "--id", f"B{number}"]
-            command += ["--listen", f"{HOST}:{port}"]
+            command += ["--listen", f"{HOST}:{port}", "--config", str(configuration)]
             if network.last_port:
                 command += ["--join", f"sapwood://{HOST}:{network.last_port}"]
             if self._traced:
