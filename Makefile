@@ -85,8 +85,8 @@ $(MADE):
 
 # Compiled code is cached at installation, so that the first match of a user is quick.
 define warm
-	@if [ -f src/sapwood/matching/warm.py ]; then \
-	  echo "Compiling the matching engine"; $(BIN)/python -m sapwood.matching.warm; fi
+	@if [ -f src/sapwood/router/warm.py ]; then \
+	  echo "Compiling the matching engine"; $(BIN)/python -m sapwood.router.warm; fi
 endef
 
 # So are the classes that Spark loads: it starts in half the time then.

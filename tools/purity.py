@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-PURE_LAYERS = ("analysis", "filters", "matching", "protocol", "routing", "wire")
+PURE_LAYERS = ("analysis", "filters", "matching", "protocol", "router", "routing", "wire")
 """Layers a simulation replays: the same events must give the same effects, everywhere."""
 
 IMPURE_MODULES = frozenset(
@@ -36,7 +36,7 @@ CLOCK_CALLS = frozenset(
 
 ONLY_IN = {
     "pandas": ("pipeline",),
-    "pyarrow": ("trace", "pipeline"),
+    "pyarrow": ("trace", "pipeline", "bench"),
     "pyspark": ("pipeline",),
     "rich": ("cli",),
     "starlette": ("runtime",),

@@ -2,13 +2,14 @@
 
 Numba takes a cached kernel for current when the file that defines it is unchanged; that a function
 it calls in another file has changed goes unnoticed. Here the stamp of every kernel is a digest of
-all sources of this package.
+all sources of this package, and of the package that defines the kernel if it is another one.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,20 +18,21 @@ from numba import njit
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def _digest_of_sources() -> str:
+@cache
+def stamp_of(*folders: Path) -> str:
+    """The digest of all sources in folders."""
     digest = hashlib.blake2b(digest_size=16)
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(path for folder in folders for path in folder.glob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-_STAMP = _digest_of_sources()
 
 
 def kernel(function: Function) -> Function:
     """Compile a function that Python calls; its code is kept on disk."""
     compiled: Any = njit(cache=True)(function)
-    compiled._cache._cache_file._source_stamp = _STAMP  # noqa: SLF001 - Numba offers no other way
+    folders = {Path(__file__).parent, Path(function.__code__.co_filename).parent}
+    stamp = stamp_of(*sorted(folders))
+    compiled._cache._cache_file._source_stamp = stamp  # noqa: SLF001 - Numba offers no other way
     result: Function = compiled
     return result
 

@@ -33,6 +33,10 @@ int_value = _function("PyLong_AsLongLongAndOverflow", types.int64, _ADDRESS, _AD
 float_value = _function("PyFloat_AsDouble", types.float64, _ADDRESS)
 text_bytes = _function("PyUnicode_AsUTF8AndSize", _ADDRESS, _ADDRESS, _ADDRESS)
 clear_error = _function("PyErr_Clear", types.void)
+new_int = _function("PyLong_FromLongLong", _ADDRESS, types.int64)
+new_float = _function("PyFloat_FromDouble", _ADDRESS, types.float64)
+new_text = _function("PyUnicode_FromStringAndSize", _ADDRESS, _ADDRESS, types.intp)
+release = _function("Py_DecRef", types.void, _ADDRESS)
 
 
 TYPE_OFFSET = 8
@@ -43,13 +47,22 @@ ITEMS_OFFSET = 24
 """Where a list keeps the address of the addresses of its items."""
 
 
+BYTES_OFFSET = 32
+"""Where a bytes object keeps its bytes."""
+
+
 def check_object_layout() -> None:
     """Refuse to run on an interpreter whose objects look different (a free-threaded build)."""
     probe = "sapwood"
     kind = ctypes.c_size_t.from_address(id(probe) + TYPE_OFFSET).value
     holder = [probe]
     items = ctypes.c_size_t.from_address(id(holder) + ITEMS_OFFSET).value
-    if kind != id(str) or ctypes.c_size_t.from_address(items).value != id(probe):
+    data = probe.encode()
+    if (
+        kind != id(str)
+        or ctypes.c_size_t.from_address(items).value != id(probe)
+        or ctypes.string_at(id(data) + BYTES_OFFSET, len(data)) != data
+    ):
         raise ImportError(
             "sapwood.matching needs a CPython with a global interpreter lock: "
             "its compiled code reads Python objects in place"

@@ -7,7 +7,7 @@ arrays are described in ``layout.py``.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,11 +18,13 @@ from sapwood.filters.values import Value, check_attributes
 from sapwood.matching import lookup
 from sapwood.matching.domains import choose_cells
 from sapwood.matching.layout import (
+    CHUNK,
     DESTINATION_SLOT,
     ENTRY_DESTINATION,
     ENTRY_FIRST_ROW,
     ENTRY_ROWS,
     ENTRY_SLOT,
+    FOUND,
     PER_ENTRY,
     Memory,
 )
@@ -37,6 +39,14 @@ Event = Notification | Mapping[str, Value]
 
 DEAD_ROWS_MIN = 1024
 """Rows that are removed stay in the arrays until they are this many and half of the others."""
+
+
+class Engine(NamedTuple):
+    """Addresses for compiled code: the engine's memory, its names, its destinations."""
+
+    memory: int
+    names: int
+    destinations: int
 
 
 class MatchIndex(Generic[Key]):
@@ -150,6 +160,21 @@ class MatchIndex(Generic[Key]):
         found = self._rows.lookup().destinations(self._vocabulary.slots_of(attributes))
         left_out = (0, self._destination_of.get(exclude, 0))
         return [self._destinations[number] for number in found if number not in left_out]
+
+    def engine(self) -> Engine:
+        """What compiled code needs that asks for destinations by itself; until the next change."""
+        if self._arranged_rows < self._rows.count:
+            self._settle()
+        self._memory.reserve(FOUND, CHUNK)
+        return Engine(self._memory.address, id(self._vocabulary.names), id(self._destinations))
+
+    def destination(self, number: int) -> Any:
+        """The destination that compiled code knows by a number."""
+        return self._destinations[number]
+
+    def count_events(self, count: int) -> None:
+        """Compiled code has asked about so many notifications."""
+        self._events += count
 
     def optimize(self) -> None:
         """Rearrange everything, using what the notifications matched so far were like."""

@@ -82,7 +82,7 @@ PER_SLOT = (
 
 # Per attribute: the columns below. The bounds of all cells: numbers; texts by their first bytes,
 # and where they stand. All texts, and all programs.
-ATTRIBUTES = _array(np.int64, (ATTRIBUTE_COLUMNS := 11))
+ATTRIBUTES = _array(np.int64, (ATTRIBUTE_COLUMNS := 13))
 NUMBER_BOUNDS = _array(np.float64)
 TEXT_KEYS = _array(np.uint64)
 TEXT_BOUNDS = _array(np.int64, 2)
@@ -101,10 +101,13 @@ CODE = _array(np.int64)
     TEXT_BLOCK,
     PRESENT,
     REFERENCES,
-) = range(11)
+    NUMBER_MARKED,
+    TEXT_MARKED,
+) = range(13)
 """Columns of ``ATTRIBUTES``: the address of the dictionary from values to slots; slots of false
 and true; where its bounds begin, how many there are, and its block of slots, for numbers and for
-texts; how many events had the attribute; how many predicates are on it."""
+texts; how many events had the attribute; how many predicates are on it; the first slot of each
+block that the chunk has marked, or zero."""
 
 BLOCK_PADDING = 2
 """Slots of a block beyond one per bound: see ``cells.py``."""
@@ -174,6 +177,10 @@ DESTINATION_SLOT = _array(np.int32)
 
 # Room for one row's predicates while it is arranged.
 PLAN = _array(np.int64, (PLAN_COLUMNS := 6))
+
+# Per event of a chunk: how many destinations were found for it, and the first few of them. Written
+# in place of lists of objects where the caller wants numbers.
+FOUND = _array(np.int32, (FOUND_COLUMNS := 16))
 
 # Plain numbers and masks, kept behind the addresses.
 ATTRIBUTE_COUNT, SEGMENT_COUNT, EPOCH, TOUCHED_COUNT = range(40, 44)

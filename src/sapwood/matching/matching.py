@@ -36,15 +36,15 @@ def _match_chunk(
     bad = read_chunk(lanes, memory, events, first, count, names)
     if bad < 0:
         if exclude >= 0:
-            _mark_found(lanes, memory, 0)
-            _mark_found(lanes, memory, exclude)
+            mark_found(lanes, memory, 0)
+            mark_found(lanes, memory, exclude)
         search(lanes, memory)
     forget_chunk(lanes, memory, count)
     return bad
 
 
 @part
-def _mark_found(lanes: Any, memory: Any, destination: Any) -> None:
+def mark_found(lanes: Any, memory: Any, destination: Any) -> None:
     """Take a destination for found, for all events: it is not reported then."""
     slot = np.int64(int_at(long_at(memory, DESTINATION_SLOT), destination))
     note_touched(memory, slot)

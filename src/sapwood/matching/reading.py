@@ -38,6 +38,7 @@ from sapwood.matching.layout import (
     NUMBER_BOUNDS,
     NUMBER_CELLS,
     NUMBER_FIRST,
+    NUMBER_MARKED,
     POINTS,
     PRESENT,
     SCRATCH,
@@ -46,6 +47,7 @@ from sapwood.matching.layout import (
     TEXT_BLOCK,
     TEXT_CELLS,
     TEXT_FIRST,
+    TEXT_MARKED,
     TOUCHED,
     TOUCHED_COUNT,
     TYPES,
@@ -66,7 +68,7 @@ from sapwood.matching.raw import (
 
 # Scratch words that the interpreter writes: position in a dictionary, key, value, whatever a
 # conversion reports; then bits and length of the value read last.
-_POSITION, _KEY, _VALUE, _OUT, _BITS, _LENGTH = range(SCRATCH, SCRATCH + 6)
+_POSITION, _KEY, _VALUE, OUT, BITS, LENGTH = range(SCRATCH, SCRATCH + 6)
 _DICT, _TEXT, _INTEGER, _FLOAT, _TRUE, _FALSE = range(TYPES, TYPES + 6)
 
 _ATTRIBUTES_MAX = DEFAULT_LIMITS.attributes_max
@@ -90,20 +92,20 @@ def _read_value(memory: Any, value: Any) -> Any:
     """The kind of a Python value; its bits and length in scratch. MISSING if not acceptable."""
     found = _type_of(value)
     if found == long_at(memory, _TEXT):
-        address = text_bytes(value, memory + 8 * _LENGTH)
+        address = text_bytes(value, memory + 8 * LENGTH)
         if address == 0:
             clear_error()
             return MISSING
-        set_long(memory, _BITS, address)
-        return TEXT if long_at(memory, _LENGTH) <= _TEXT_BYTES_MAX else MISSING
+        set_long(memory, BITS, address)
+        return TEXT if long_at(memory, LENGTH) <= _TEXT_BYTES_MAX else MISSING
     if found == long_at(memory, _FLOAT):
         real = float_value(value)
-        set_long(memory, _BITS, np.float64(real).view(np.int64))
+        set_long(memory, BITS, np.float64(real).view(np.int64))
         return FLOAT if np.isfinite(real) else MISSING
     if found == long_at(memory, _INTEGER):
-        set_long(memory, _OUT, 0)
-        set_long(memory, _BITS, int_value(value, memory + 8 * _OUT))
-        return INTEGER if long_at(memory, _OUT) == 0 else MISSING
+        set_long(memory, OUT, 0)
+        set_long(memory, BITS, int_value(value, memory + 8 * OUT))
+        return INTEGER if long_at(memory, OUT) == 0 else MISSING
     if value == long_at(memory, _TRUE):
         return TRUE
     return FALSE if value == long_at(memory, _FALSE) else MISSING
@@ -115,13 +117,13 @@ def _is_name(memory: Any, key: Any) -> Any:
 
     The names it knows come from filters, which have been checked.
     """
-    address = text_bytes(key, memory + 8 * _LENGTH)
+    address = text_bytes(key, memory + 8 * LENGTH)
     if address == 0:
         clear_error()
         return False
     chars = 0
     before = np.int64(0)
-    for at in range(long_at(memory, _LENGTH)):
+    for at in range(long_at(memory, LENGTH)):
         byte = np.int64(byte_at(address, at))
         if byte < 0x20 or byte == 0x7F or (before == 0xC2 and byte < 0xA0):
             return False
@@ -165,16 +167,25 @@ def _touch(lanes: Any, memory: Any, slot: Any, event: Any) -> None:
 
 
 @part
+def _note_marked(attribute: Any, column: Any, slot: Any) -> None:
+    """Remember the first slot of a block that is marked: what is before it stays as it is."""
+    first = long_at(attribute, column)
+    if first == 0 or slot < first:
+        set_long(attribute, column, slot)
+
+
+@part
 def _place(lanes: Any, memory: Any, attribute: Any, kind: Any, event: Any) -> None:
     """Mark the cell of a number or a text in its attribute's block."""
     table = long_at(memory, TABLE)
-    bits = long_at(memory, _BITS)
+    bits = long_at(memory, BITS)
     if kind == TEXT:
         block = long_at(attribute, TEXT_BLOCK)
         if block:
             first, count = long_at(attribute, TEXT_FIRST), long_at(attribute, TEXT_CELLS)
-            slot = block + 1 + text_cell(memory, first, count, bits, long_at(memory, _LENGTH))
+            slot = block + 1 + text_cell(memory, first, count, bits, long_at(memory, LENGTH))
             _set_bit(lanes, table, slot, event)
+            _note_marked(attribute, TEXT_MARKED, slot)
     else:
         block = long_at(attribute, NUMBER_BLOCK)
         if block:
@@ -182,6 +193,41 @@ def _place(lanes: Any, memory: Any, attribute: Any, kind: Any, event: Any) -> No
             real = np.float64(bits) if kind == INTEGER else as_float(bits)
             slot = block + 1 + number_cell(long_at(memory, NUMBER_BOUNDS), first, count, real)
             _set_bit(lanes, table, slot, event)
+            _note_marked(attribute, NUMBER_MARKED, slot)
+
+
+@part
+def attribute_at(memory: Any, number: Any) -> Any:
+    """The address of an attribute's columns."""
+    return long_at(memory, ATTRIBUTES) + 8 * ATTRIBUTE_COLUMNS * number
+
+
+@part
+def note_value(lanes: Any, memory: Any, event: Any, number: Any, kind: Any) -> None:
+    """Take in the value of an attribute, of which bits and length are in scratch.
+
+    Its point, if it is a number or a text, is for the caller to touch.
+    """
+    place = event * long_at(memory, ATTRIBUTE_COUNT) + number
+    set_byte(long_at(memory, VALUE_KIND), place, kind)
+    attribute = attribute_at(memory, number)
+    set_long(attribute, PRESENT, long_at(attribute, PRESENT) + 1)
+    if kind <= TRUE:
+        slot = long_at(attribute, FALSE_SLOT - FALSE + kind)
+        if slot:
+            _touch(lanes, memory, slot, event)
+        return
+    set_long(long_at(memory, VALUE_BITS), place, long_at(memory, BITS))
+    set_long(long_at(memory, VALUE_LENGTH), place, long_at(memory, LENGTH))
+    _place(lanes, memory, attribute, kind, event)
+
+
+@part
+def touch_point(lanes: Any, memory: Any, event: Any, points: Any, value: Any) -> None:
+    """Mark the point of a Python value, if somebody named it."""
+    found = dict_get(points, value)
+    if found != 0:
+        _touch(lanes, memory, int_value(found, memory + 8 * OUT), event)
 
 
 @part
@@ -190,23 +236,10 @@ def _note(lanes: Any, memory: Any, event: Any, number: Any, value: Any) -> Any:
     kind = _read_value(memory, value)
     if kind == MISSING:
         return False
-    place = event * long_at(memory, ATTRIBUTE_COUNT) + number
-    set_byte(long_at(memory, VALUE_KIND), place, kind)
-    attribute = long_at(memory, ATTRIBUTES) + 8 * ATTRIBUTE_COLUMNS * number
-    set_long(attribute, PRESENT, long_at(attribute, PRESENT) + 1)
-    if kind <= TRUE:
-        slot = long_at(attribute, FALSE_SLOT - FALSE + kind)
-        if slot:
-            _touch(lanes, memory, slot, event)
-        return True
-    set_long(long_at(memory, VALUE_BITS), place, long_at(memory, _BITS))
-    set_long(long_at(memory, VALUE_LENGTH), place, long_at(memory, _LENGTH))
-    _place(lanes, memory, attribute, kind, event)
-    points = long_at(attribute, POINTS)
-    if points:
-        found = dict_get(points, value)
-        if found != 0:
-            _touch(lanes, memory, int_value(found, memory + 8 * _OUT), event)
+    note_value(lanes, memory, event, number, kind)
+    points = long_at(attribute_at(memory, number), POINTS)
+    if kind > TRUE and points:
+        touch_point(lanes, memory, event, points, value)
     return True
 
 
@@ -225,7 +258,7 @@ def _read_event(lanes: Any, memory: Any, event: Any, dictionary: Any, names: Any
         if number == 0:
             if not _is_name(memory, key) or _read_value(memory, value) == MISSING:
                 return False
-        elif not _note(lanes, memory, event, int_value(number, memory + 8 * _OUT), value):
+        elif not _note(lanes, memory, event, int_value(number, memory + 8 * OUT), value):
             return False
     return True
 
@@ -246,16 +279,24 @@ def read_chunk(lanes: Any, memory: Any, events: Any, first: Any, count: Any, nam
         rest = count - 64 * lane
         word = _ALL if rest >= 64 else (np.uint64(1) << np.uint64(max(rest, 0))) - np.uint64(1)
         set_word(table, ACTIVE * len(lanes) + lane, word)
-    attribute = long_at(memory, ATTRIBUTES)
-    for _ in range(long_at(memory, ATTRIBUTE_COUNT)):
-        if long_at(attribute, NUMBER_BLOCK):
-            accumulate(
-                lanes, table, long_at(attribute, NUMBER_BLOCK), long_at(attribute, NUMBER_CELLS)
-            )
-        if long_at(attribute, TEXT_BLOCK):
-            accumulate(lanes, table, long_at(attribute, TEXT_BLOCK), long_at(attribute, TEXT_CELLS))
-        attribute += 8 * ATTRIBUTE_COLUMNS
+    accumulate_cells(lanes, memory)
     return -1
+
+
+@part
+def accumulate_cells(lanes: Any, memory: Any) -> None:
+    """Once all events of a chunk are read: turn the marks of all cells into cumulative masks."""
+    table, attribute = long_at(memory, TABLE), long_at(memory, ATTRIBUTES)
+    for _ in range(long_at(memory, ATTRIBUTE_COUNT)):
+        first = long_at(attribute, NUMBER_MARKED)
+        if first:
+            end = long_at(attribute, NUMBER_BLOCK) + long_at(attribute, NUMBER_CELLS)
+            accumulate(lanes, table, first - 1, end - first + 1)
+        first = long_at(attribute, TEXT_MARKED)
+        if first:
+            end = long_at(attribute, TEXT_BLOCK) + long_at(attribute, TEXT_CELLS)
+            accumulate(lanes, table, first - 1, end - first + 1)
+        attribute += 8 * ATTRIBUTE_COLUMNS
 
 
 @part
@@ -277,10 +318,14 @@ def forget_chunk(lanes: Any, memory: Any, count: Any) -> None:
         set_byte(kinds, place, MISSING)
     attribute = long_at(memory, ATTRIBUTES)
     for _ in range(attribute_count):
-        block, cells = long_at(attribute, NUMBER_BLOCK), long_at(attribute, NUMBER_CELLS)
-        if block:
-            _clear(lanes, table, block, cells + BLOCK_PADDING)
-        block, cells = long_at(attribute, TEXT_BLOCK), long_at(attribute, TEXT_CELLS)
-        if block:
-            _clear(lanes, table, block, cells + BLOCK_PADDING)
+        first = long_at(attribute, NUMBER_MARKED)
+        if first:
+            end = long_at(attribute, NUMBER_BLOCK) + long_at(attribute, NUMBER_CELLS)
+            _clear(lanes, table, first, end + BLOCK_PADDING - first)
+            set_long(attribute, NUMBER_MARKED, 0)
+        first = long_at(attribute, TEXT_MARKED)
+        if first:
+            end = long_at(attribute, TEXT_BLOCK) + long_at(attribute, TEXT_CELLS)
+            _clear(lanes, table, first, end + BLOCK_PADDING - first)
+            set_long(attribute, TEXT_MARKED, 0)
         attribute += 8 * ATTRIBUTE_COLUMNS

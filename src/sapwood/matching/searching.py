@@ -31,6 +31,8 @@ from sapwood.matching.layout import (
     EPOCH,
     FIRST_EVENT,
     FORWARDING,
+    FOUND,
+    FOUND_COLUMNS,
     GROUP_COLUMNS,
     GROUP_END,
     GROUP_FIRST,
@@ -91,6 +93,7 @@ from sapwood.matching.raw import (
     meets,
     narrow,
     prefetch,
+    set_int,
     set_long,
     set_word,
     word_at,
@@ -312,6 +315,23 @@ def _report(lanes: Any, memory: Any, entry: Any, is_one_of_several: Any) -> None
 
 
 @part
+def _number_reports(lanes: Any, memory: Any, reports: Any) -> None:
+    """Write the numbers of what was reported beside its events; what finds no room is counted."""
+    for at in range(reports):
+        report = memory + 8 * (REPORTS + REPORT_COLUMNS * at)
+        for lane in range(len(lanes)):
+            word = word_at(report, 1 + lane)
+            while word:
+                event = 64 * lane + lowest_bit(word)
+                found = long_at(memory, FOUND) + 4 * FOUND_COLUMNS * event
+                count = int_at(found, 0) + 1
+                set_int(found, 0, count)
+                if count < FOUND_COLUMNS:
+                    set_int(found, count, long_at(report, 0))
+                word &= word - _ONE
+
+
+@part
 def _deliver_reports(lanes: Any, memory: Any) -> None:
     """Append what was reported to the lists of its events.
 
@@ -320,6 +340,10 @@ def _deliver_reports(lanes: Any, memory: Any) -> None:
     items = long_at(long_at(memory, ITEMS) + ITEMS_OFFSET, 0)
     results, first = long_at(memory, RESULTS), long_at(memory, FIRST_EVENT)
     count = long_at(memory, REPORT_COUNT)
+    if results == 0:
+        _number_reports(lanes, memory, count)
+        set_long(memory, REPORT_COUNT, 0)
+        return
     for at in range(count):
         report = memory + 8 * (REPORTS + REPORT_COLUMNS * at)
         item = long_at(items, long_at(report, 0))

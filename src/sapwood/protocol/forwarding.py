@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeAlias
 from sapwood.errors import FrameError
 from sapwood.filters.values import Value
 from sapwood.matching import MatchIndex
+from sapwood.router.router import Router
 from sapwood.routing.strategy import Entry
 
 Destinations: TypeAlias = tuple[str, ...]
@@ -90,8 +91,16 @@ class Forwarding:
         self._flooded: list[str] = []
         self._plans: dict[bytes, Plan] = {}
         self._same: dict[Destinations, Plan] = {}
+        self._router: Router[Plan] | None = None
         self._remembered = 0
         self._remembered_max = remembered_max
+
+    @property
+    def router(self) -> Router[Plan]:
+        """The same in compiled code, for long reads; made for the first of them."""
+        if self._router is None:
+            self._router = Router(self.index, self._plan, self._remembered_max)
+        return self._router
 
     def open(self, neighbour: str, *, everything: bool) -> None:
         """A neighbour gets every notification, or what it wants."""
@@ -123,6 +132,8 @@ class Forwarding:
         self._plans.clear()
         self._same.clear()
         self._remembered = 0
+        if self._router is not None:
+            self._router.clear()
 
     def prepare(self, notifications: Sequence[tuple[bytes, dict[str, Value]]]) -> None:
         """Make plans for many notifications at once, given by head and attributes.
@@ -161,6 +172,8 @@ class Forwarding:
             known = self.known[source] = Known(set(), {} if restricted else self._plans)
         known.publishers.add(publisher)
         known.plans[rest] = self._plans[rest] = plan
+        if self._router is not None and not restricted:
+            self._router.remember(source, publisher, rest, plan)
         return plan.without.get(source, plan.everyone)
 
     def _plan(self, wanted: list[str]) -> Plan:

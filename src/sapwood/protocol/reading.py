@@ -7,7 +7,7 @@ frame that is cut off, too short, of an unknown type or from a stranger is count
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from sapwood.errors import SapwoodError
@@ -24,6 +24,8 @@ from sapwood.protocol.forwarding import (
     publisher_end,
 )
 from sapwood.protocol.messages import Refused
+from sapwood.router.router import LONG_READ_BYTES, Run
+from sapwood.router.state import LOOK_CLOSER
 from sapwood.wire.frames import (
     CONTROL,
     ENVELOPE_SIZE,
@@ -44,6 +46,9 @@ _SHORT_REST = HEADER_SIZE + PAIR_AND_SHORT_TEXT
 
 DecodeHead: TypeAlias = Callable[[bytes], tuple[str, dict[str, Value]]]
 """Publisher and attributes of a head. They may be shared by all who ask: nobody changes them."""
+
+Span: TypeAlias = tuple[int, int]
+"""Where a head begins and ends."""
 
 _unpack = HEADER.unpack_from
 
@@ -128,7 +133,9 @@ class Reader:
         stranger = self._gate.stranger(source)
         if stranger is not None:
             return self._drops.count(stranger, source)
-        return self._scan(source, data, now)
+        if len(data) < LONG_READ_BYTES or self._is_restricted(source):
+            return self._scan(source, data, now)
+        return self._route(source, data, now)
 
     def _remembered(
         self, source: str, data: bytes, head_at: int, body_at: int
@@ -168,7 +175,8 @@ class Reader:
                 destinations = self._remembered(source, data, at + HEADER_SIZE, body_at)
             if destinations is None:
                 if following < end and at >= learned:
-                    learned = self._learn(source, data, at)
+                    spans, learned = _heads_from(data, at)
+                    self._learn(source, data, spans)
                 frame = Frame(kind, at, at + HEADER_SIZE, body_at, following)
                 destinations, others = self._look_closer(source, data, frame, now)
             if destinations is not run and destinations != run:
@@ -183,6 +191,50 @@ class Reader:
         if at < end:
             effects += self._malformed(source, f"a frame is cut off after {end - at} bytes")
         return effects
+
+    def _route(self, source: str, data: bytes, now: float) -> list[Effect]:
+        """The same with the compiled router; only what is not plain is looked at closer."""
+        effects: list[Effect] = []
+        run, run_start, run_count = NOWHERE, 0, 0
+        at, end, is_trusted = 0, len(data), True
+        while at < end:
+            router = self._forwarding.router
+            runs, following = router.route(source, data, at, now, stops=is_trusted)
+            if following == at:
+                break
+            plans = router.plans
+            undecided = _undecided(data, runs)
+            if len(undecided) > 1:
+                self._learn(source, data, undecided)
+            for number, start, _, count in runs:
+                others: list[Effect] = []
+                if number == LOOK_CLOSER:
+                    destinations, others = self._look_at(source, data, start, now)
+                    is_trusted = is_trusted and (not others or data[start] == CONTROL)
+                else:
+                    everyone, without = plans[number]
+                    destinations = without.get(source, everyone)
+                if destinations is not run and destinations != run:
+                    if run:
+                        effects.append(Forward(run, data[run_start:start], run_count))
+                    run, run_start, run_count = destinations, start, 0
+                run_count += count
+                effects += others
+            at = following
+        if run:
+            effects.append(Forward(run, data[run_start:at], run_count))
+        if at < end:
+            effects += self._malformed(source, f"a frame is cut off after {end - at} bytes")
+        return effects
+
+    def _look_at(
+        self, source: str, data: bytes, at: int, now: float
+    ) -> tuple[Destinations, list[Effect]]:
+        """Look closer at the frame that begins at a place."""
+        kind, body, head = _unpack(data, at)
+        head_at = at + HEADER_SIZE
+        frame = Frame(kind, at, head_at, head_at + head, head_at + head + body)
+        return self._look_closer(source, data, frame, now)
 
     def _look_closer(
         self, source: str, data: bytes, frame: Frame, now: float
@@ -218,37 +270,30 @@ class Reader:
         return NOWHERE, effects
 
     def _decide(self, source: str, head: bytes, attributes: dict[str, Value]) -> Destinations:
-        restricted = self._gate.restricts_clients and self._gate.is_client(source)
+        restricted = self._is_restricted(source)
         return self._forwarding.decide(source, head, attributes, restricted=restricted)
 
-    def _learn(self, source: str, data: bytes, at: int) -> int:
-        """Decide about all unknown notifications up to the next control message at once.
+    def _is_restricted(self, source: str) -> bool:
+        """Whether what a source may send depends on the attributes."""
+        return self._gate.restricts_clients and self._gate.is_client(source)
 
-        Gives back how far it looked. What is refused or does not decode is left out: whoever reads
-        on finds it unknown, and looks closer at each.
+    def _learn(self, source: str, data: bytes, spans: Iterable[Span]) -> None:
+        """Decide about many unknown notifications at once, given by where their heads are.
+
+        What is refused or does not decode is left out: whoever reads on finds it unknown, and
+        looks closer at each.
         """
         unknown: dict[bytes, dict[str, Value]] = {}
-        end = len(data)
-        while at + HEADER_SIZE <= end:
-            kind, body, head = _unpack(data, at)
-            head_at = at + HEADER_SIZE
-            body_at = head_at + head
-            if kind == CONTROL or body_at + body > end:
-                break
-            if kind in NOTIFICATION_TYPES and body >= ENVELOPE_SIZE:
-                raw = data[head_at:body_at]
-                if raw not in unknown and (
-                    self._remembered(source, data, head_at, body_at) is None
-                ):
-                    self._take_acceptable(source, raw, unknown)
-            at = body_at + body
+        for head_at, body_at in spans:
+            raw = data[head_at:body_at]
+            if raw not in unknown and self._remembered(source, data, head_at, body_at) is None:
+                self._take_acceptable(source, raw, unknown)
         try:
             self._forwarding.prepare(list(unknown.items()))
         except SapwoodError:
-            return end  # one of them is bad: each is looked at by itself
+            return  # one of them is bad: each is looked at by itself
         for raw, attributes in unknown.items():
             self._decide(source, raw, attributes)
-        return at
 
     def _take_acceptable(
         self, source: str, head: bytes, into: dict[bytes, dict[str, Value]]
@@ -277,6 +322,32 @@ class Reader:
         if self._gate.is_client(source):
             effects.append(Send(source, Refused(problem, sequence=sequence)))
         return effects
+
+
+def _heads_from(data: bytes, at: int) -> tuple[list[Span], int]:
+    """The heads of all notifications from a place up to the next control message, and its place."""
+    spans: list[Span] = []
+    end = len(data)
+    while at + HEADER_SIZE <= end:
+        kind, body, head = _unpack(data, at)
+        body_at = at + HEADER_SIZE + head
+        if kind == CONTROL or body_at + body > end:
+            break
+        if kind in NOTIFICATION_TYPES and body >= ENVELOPE_SIZE:
+            spans.append((at + HEADER_SIZE, body_at))
+        at = body_at + body
+    return spans, at
+
+
+def _undecided(data: bytes, runs: Sequence[Run]) -> list[Span]:
+    """The heads of notifications that the router did not decide about."""
+    spans: list[Span] = []
+    for number, at, _, _ in runs:
+        if number == LOOK_CLOSER:
+            kind, body, head = _unpack(data, at)
+            if kind in NOTIFICATION_TYPES and body >= ENVELOPE_SIZE:
+                spans.append((at + HEADER_SIZE, at + HEADER_SIZE + head))
+    return spans
 
 
 def _sequence(data: bytes, frame: Frame) -> int:

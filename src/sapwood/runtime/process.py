@@ -13,9 +13,11 @@ from typing import Final
 
 import uvloop
 
-from sapwood.matching.warm import exercise
+from sapwood.router.scanning import scan_long
+from sapwood.router.warm import exercise
 from sapwood.runtime.server import Server
 from sapwood.runtime.settings import Settings
+from sapwood.wire.scan import use_for_long_reads
 
 Tell = Callable[[str], None]
 
@@ -45,6 +47,7 @@ def _warm(settings: Settings, tell: Tell) -> None:
     patience.daemon = True
     patience.start()
     exercise()
+    use_for_long_reads(scan_long)
     patience.cancel()
 
 

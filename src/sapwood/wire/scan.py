@@ -7,7 +7,8 @@ they know what was still under way.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 from sapwood.errors import FrameError
 from sapwood.wire.frames import (
@@ -37,12 +38,34 @@ class Scan(NamedTuple):
     """How many bytes of those that count are control messages, which need no credit."""
 
 
+LONG_READ_BYTES = 2048
+"""Length of a read from which on compiled code pays: some sixteen frames."""
+
+ScanLong: TypeAlias = Callable[[bytes], Scan | None]
+"""Scans a long read; None if something in it is wrong."""
+
+_scan_long: ScanLong | None = None
+
+
+def use_for_long_reads(scan_long: ScanLong | None) -> None:
+    """From now on let something quicker look through long reads.
+
+    Compiled code is not for everyone: a client that reads little would wait for it to load.
+    """
+    global _scan_long  # noqa: PLW0603 - whoever reads asks the same function
+    _scan_long = scan_long
+
+
 def scan(data: bytes) -> Scan:
     """Look through the frames of a read.
 
     A body that is too long, or too short for a notification, is a FrameError as soon as its
     header is there: nobody waits for bytes that would be refused.
     """
+    if _scan_long is not None and len(data) >= LONG_READ_BYTES:
+        found = _scan_long(data)
+        if found is not None:
+            return found
     at, end, count, links, control = 0, len(data), 0, 0, 0
     while at + HEADER_SIZE <= end:
         kind, body, head = _unpack(data, at)

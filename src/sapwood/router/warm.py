@@ -1,0 +1,39 @@
+"""Compile the kernels of a broker and keep them on disk: ``python -m sapwood.router.warm``.
+
+Those of the matching engine, and those that route long reads. A broker does this before it listens
+(loading takes less than a second), so that nobody's first notification waits for a compiler.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from sapwood.filters.filter import Filter
+from sapwood.matching import MatchIndex, warm
+from sapwood.router.router import Router
+from sapwood.router.scanning import scan_long
+from sapwood.wire.frames import encode_head, encode_notification
+
+
+def exercise() -> None:
+    """Do once what compiled code does for a broker."""
+    warm.exercise()
+    index: MatchIndex[tuple[str, str]] = MatchIndex()
+    index.add(("d", "1"), Filter("n >= 0"), "d")
+    router: Router[tuple[str, ...]] = Router(index, tuple, 1)
+    router.remember("p", b"\x92\xa1p", b"\x80", ("d",))
+    heads = [encode_head("p", {"n": number}) for number in range(2)]
+    data = b"".join(encode_notification(head, 1, 0.0) for head in heads)
+    router.route("p", data, 0, 0.0, stops=True)
+    scan_long(data)
+
+
+def main() -> None:
+    """Compile what is not compiled yet, and say so."""
+    warm.main()
+    exercise()
+    sys.stderr.write("the kernels of sapwood.router: ready\n")
+
+
+if __name__ == "__main__":
+    main()
