@@ -130,20 +130,22 @@ class BrokerProcess:
 
     def wait_until_listening(self, seconds: float = START_SECONDS) -> None:
         """Wait until it can be reached; a NetworkError if it ends before, or takes long."""
-        self._wait_for(f"broker {self.id} listens on ", "does not listen", seconds)
+        self.wait_until_saying(f"broker {self.id} listens on ", seconds)
 
     def wait_until_joined(self, seconds: float = START_SECONDS) -> None:
         """Wait until it is part of the network; a NetworkError if it ends before, or takes long."""
-        self._wait_for(f"broker {self.id} is part of the network", "has not joined", seconds)
+        self.wait_until_saying(f"broker {self.id} is part of the network", seconds)
 
-    def _wait_for(self, beginning: str, otherwise: str, seconds: float) -> None:
+    def wait_until_saying(self, beginning: str, seconds: float = START_SECONDS) -> None:
+        """Wait until it has said a line that begins so, since its last start."""
+
         def has_said() -> bool:
             return any(line.startswith(beginning) for line in self.lines[self._first_line :])
 
         with self._said:
             done = self._said.wait_for(lambda: has_said() or not self.is_running, seconds)
         if not done or not self.is_running:
-            what = otherwise if self.is_running else "has ended"
+            what = f"does not say {beginning!r}" if self.is_running else "has ended"
             raise NetworkError(f"broker {self.id} {what}; it said: {self.last_words}")
 
     def start(self) -> None:

@@ -1,0 +1,68 @@
+"""`sapwood status`: all brokers, one a line; what an admin endpoint knows, where it answers."""
+
+from __future__ import annotations
+
+import io
+import json
+import socket
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from runtime.serving import chain_in_background
+from runtime.statuses import CLIENT, NEIGHBOUR, STATUS
+from sapwood.cli.main import run
+from sapwood.cli.status import _size, table
+from sapwood.protocol.messages import BrokerReport
+from sapwood.runtime.inspection import BrokerView, NetworkView
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """B1 alone, with an admin endpoint on a port that is known before."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with chain_in_background(1, admin=f"127.0.0.1:{port}") as servers:
+        yield str(servers[0].address)
+
+
+def drawn(view: NetworkView) -> list[list[str]]:
+    """The words of each line of the table."""
+    text = io.StringIO()
+    Console(width=100, file=text).print(table(view))
+    return [line.split() for line in text.getvalue().splitlines() if line.split()]
+
+
+def test_a_broker_is_shown_with_what_its_admin_endpoint_knows(url: str, capsys: Captured) -> None:
+    assert run(["status", "-s", url]) == 0
+    out = capsys.readouterr().out
+    assert "broker" in out
+    assert "·" not in out
+    assert run(["status", "-s", url, "--json"]) == 0
+    (broker,) = json.loads(capsys.readouterr().out)["brokers"]
+    assert broker["id"] == broker["status"]["id"] == "B1"
+    assert broker["clients"] == 1
+
+
+def test_figures_are_those_of_all_streams() -> None:
+    slow = msgspec.structs.replace(CLIENT, is_slow=True)
+    status = msgspec.structs.replace(STATUS, neighbours=(NEIGHBOUR,), clients=(CLIENT, slow))
+    report = BrokerReport("B1", 1, neighbours=("B2", "B3"), away=("B3",), clients=2)
+    view = NetworkView((BrokerView(report, status), BrokerView(BrokerReport("B2", 1), None)), ())
+    lines = drawn(view)
+    assert lines[-3] == ["B1", "B2", "B3(away)", "2", "0", "8", "12", "39", "B", "45", "1"]
+    assert lines[-2] == ["B2", "0", "0", "·", "·", "·", "·", "·"]
+    assert lines[-1] == ["B3", "cannot", "be", "reached"]
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (16_777_216, "17 MB"), (5 * 10**9, "5.0 GB")],
+)
+def test_sizes_are_for_people(count: int, text: str) -> None:
+    assert _size(count) == text

@@ -1,0 +1,62 @@
+"""`sapwood topology show`: the tree as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from runtime.serving import chain_in_background
+from sapwood.cli.main import run
+from sapwood.cli.topology import _labels, _trees, as_object
+from sapwood.protocol.messages import BrokerReport
+from sapwood.runtime.inspection import BrokerView, NetworkView
+
+Captured = pytest.CaptureFixture[str]
+
+
+def view(*reports: BrokerReport, unreachable: tuple[str, ...] = ()) -> NetworkView:
+    return NetworkView(tuple(BrokerView(report, None) for report in reports), unreachable)
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with chain_in_background(3) as servers:
+        yield str(servers[1].address)
+
+
+def test_the_tree_is_drawn(url: str, capsys: Captured) -> None:
+    assert run(["topology", "show", "-s", url]) == 0
+    assert capsys.readouterr().out == "B1\n└── B2  1 client\n    └── B3\n"
+
+
+def test_as_json(url: str, capsys: Captured) -> None:
+    assert run(["topology", "show", "-s", url, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["links"] == [["B1", "B2"], ["B2", "B3"]]
+    assert [one["id"] for one in found["brokers"]] == ["B1", "B2", "B3"]
+    assert found["brokers"][1]["neighbours"] == ["B1", "B3"]
+    assert found["missing"] == []
+
+
+def test_who_cannot_be_reached_is_shown_as_such() -> None:
+    one = BrokerReport("B1", 1, neighbours=("B2", "B10"), candidates=("B3",), clients=2)
+    found = view(one, BrokerReport("B2", 1, neighbours=("B1",)))
+    (tree,) = _trees(found)
+    assert tree.label == "B1  2 clients  also linked to B3"
+    assert [child.label for child in tree.children] == ["B2", "B10  cannot be reached"]
+    assert as_object(found)["missing"] == ["B10"]
+
+
+def test_parts_that_nothing_links_are_trees_of_their_own() -> None:
+    found = view(BrokerReport("B1", 1), BrokerReport("B2", 1))
+    assert [tree.label for tree in _trees(found)] == ["B1", "B2"]
+    assert _labels(found) == {"B1": "B1", "B2": "B2"}
+
+
+def test_nobody_there_is_an_error_with_the_remedy(capsys: Captured) -> None:
+    assert run(["topology", "show", "-s", "127.0.0.1:9"]) == 2
+    _, err = capsys.readouterr()
+    assert err.startswith("error: cannot reach sapwood://127.0.0.1:9: Connection refused; ")
+    assert err.count("\n") == 1
