@@ -17,7 +17,7 @@ from sapwood.wire.frames import CONTROL, ENVELOPE_SIZE, LINK, NOTIFICATION, fram
 from sapwood.wire.scan import scan
 
 SMALL = ChannelLimits(buffer_bytes=2000, control_bytes=400, window_bytes=300)
-RUN_BYTES_MAX = 4 * (7 + ENVELOPE_SIZE + 20)
+NOTE_BYTES_MAX = 7 + ENVELOPE_SIZE + 20
 
 
 def note(text: str) -> bytes:
@@ -194,7 +194,7 @@ class ChannelsOverABadLine(RuleBasedStateMachine):
         for end in self.line.ends:
             channel = end.channel
             assert channel.buffered <= channel.limits.buffer_bytes
-            assert channel.exceeded <= RUN_BYTES_MAX
+            assert channel.exceeded <= NOTE_BYTES_MAX
             end.check_against(self.line.other(end))
 
     def teardown(self) -> None:
@@ -311,11 +311,33 @@ def test_credit_belongs_to_a_connection() -> None:
     line.connect()
     for _ in range(4):
         line.left.push(4)
-    line.flush(line.left)
-    assert line.left.channel.waiting == 1
+    fits = -(-SMALL.window_bytes // len(note("0")))
+    assert line.left.outgoing() == b"".join(line.left.pushed[:fits])
+    assert line.left.outgoing() == b""
     line.cut()
     line.connect()
-    assert line.left.outgoing() == b"".join(line.left.pushed[:12])
+    assert line.left.outgoing() == b"".join(line.left.pushed[:fits])
+
+
+def test_an_acknowledgement_is_due_when_half_of_the_window_is_used_up() -> None:
+    channel = Channel(SMALL)
+    channel.connect(0, 0)
+    assert not channel.count(1, SMALL.window_bytes // 2)
+    assert channel.count(1, 1)
+    channel.ack()
+    channel.withheld = True
+    assert not channel.count(1, SMALL.window_bytes)
+
+
+def test_a_smaller_window_takes_back_nothing() -> None:
+    """Credit only grows; what was promised stays promised."""
+    channel = Channel(SMALL)
+    channel.connect(0, 0)
+    channel.window = 100
+    channel.count(1, 10)
+    assert channel.ack() == LINK_CODEC.encode(Ack(1, SMALL.window_bytes))
+    channel.count(1, 250)
+    assert channel.ack() == LINK_CODEC.encode(Ack(2, 360))
 
 
 def test_an_acknowledgement_is_due_after_some_frames() -> None:

@@ -45,8 +45,16 @@ def test_notifications_need_credit_and_control_messages_in_front_do_not() -> Non
     for run in (ORDER, A, B, ORDER):
         spool.append(run)
     assert spool.take(0) == [ORDER]
-    assert spool.take(1) == [A]  # a run goes as a whole
+    assert spool.take(1) == [A]  # the last one may exceed the credit
     assert spool.take(A.size + 1) == [B, ORDER]
+
+
+def test_a_run_is_divided_where_the_credit_ends() -> None:
+    spool = MemorySpool()
+    spool.append(notes(b"a", b"b", b"c"))
+    assert spool.take(A.size) == [A]
+    assert spool.take(B.size + 1) == [notes(b"b", b"c")]
+    assert spool.release(3) == [A, notes(b"b", b"c")]
 
 
 def test_a_run_is_done_with_when_its_last_frame_is_acknowledged() -> None:

@@ -53,6 +53,8 @@ class Channel:
     ) -> None:
         self.limits = limits
         self.spool: Spool = MemorySpool(splits_runs=splits_runs) if spool is None else spool
+        self.window = limits.window_bytes
+        """What the other side may send ahead for now; less than the limit while there are many."""
         self.connected = False
         self.sent = 0
         """Frames handed to connections: the number of the last one."""
@@ -161,7 +163,7 @@ class Channel:
         self.sent = received
         self.connected = True
         self._credit, self._spent = credit, 0
-        self._taken, self._granted = 0, self.limits.window_bytes
+        self._taken, self._granted = 0, self.window
         self._acknowledged_in = self.received
         return done
 
@@ -176,10 +178,15 @@ class Channel:
     # Receiving
 
     def count(self, frames: int, size: int) -> bool:
-        """Frames came, with so many bytes of notifications; whether an acknowledgement is due."""
+        """Frames came, with so many bytes of notifications; whether an acknowledgement is due.
+
+        It is after a number of frames, or when half of the window is used up.
+        """
         self.received += frames
         self._taken += size
-        return self.received - self._acknowledged_in >= ACK_FRAMES
+        if self.received - self._acknowledged_in >= ACK_FRAMES:
+            return True
+        return not self.withheld and self._granted - self._taken < self.window >> 1
 
     def miss(self, frames: int) -> None:
         """The other side has given frames up; a FrameError if there cannot be so many."""
@@ -193,7 +200,7 @@ class Channel:
         """Whether something came that was not acknowledged, or credit is due."""
         if self.received != self._acknowledged_in:
             return True
-        return not self.withheld and self._granted < self._taken + self.limits.window_bytes
+        return not self.withheld and self._granted < self._taken + self.window
 
     @property
     def exceeded(self) -> int:
@@ -204,5 +211,5 @@ class Channel:
         """The acknowledgement of all that came, with credit unless it is withheld."""
         self._acknowledged_in = self.received
         if not self.withheld:
-            self._granted = self._taken + self.limits.window_bytes
+            self._granted = max(self._granted, self._taken + self.window)
         return LINK_CODEC.encode(Ack(self.received, self._granted))

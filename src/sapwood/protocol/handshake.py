@@ -56,7 +56,9 @@ class Hello(_LinkMessage, frozen=True, kw_only=True):
     network: str
     id: Name
     session: Session
-    versions: tuple[int, int] = VERSIONS
+    versions: tuple[int, int] = msgspec.field(default_factory=lambda: VERSIONS)
+    """The oldest and the newest that the sender speaks. Always sent: what a default means would
+    change with the release."""
     features: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
     """Under which a broker can be reached, if any."""

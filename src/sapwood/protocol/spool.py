@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple, Protocol
 
-from sapwood.wire.scan import skip
+from sapwood.wire.frames import HEADER_SIZE
+from sapwood.wire.scan import size_of_next, skip
 
 
 class Run(NamedTuple):
@@ -40,7 +41,7 @@ class Spool(Protocol):
         """Keep a run, behind all others."""
 
     def take(self, credit: int) -> list[Run]:
-        """The next runs to be sent. Notifications need credit: the last run may exceed it."""
+        """The next runs to be sent. Notifications need credit: the last one may exceed it."""
 
     def release(self, frames: int) -> list[Run]:
         """The other side has so many more of the frames that were sent; the runs done with."""
@@ -92,16 +93,20 @@ class MemorySpool:
             self.control_size += len(run.data)
 
     def take(self, credit: int) -> list[Run]:
-        """The next runs to be sent. Notifications need credit: the last run may exceed it."""
+        """The next runs to be sent. Notifications need credit: the last one may exceed it."""
         waiting, sent = self._waiting, self._sent
         taken: list[Run] = []
         while waiting:
-            size = waiting[0].size
-            if size:
-                if credit <= 0:
-                    break
-                credit -= size
             run = waiting.popleft()
+            if run.size:
+                if credit <= 0:
+                    waiting.appendleft(run)
+                    break
+                if run.size > credit and run.frames > 1:
+                    run, rest = _divided(run, credit)
+                    if rest is not None:
+                        waiting.appendleft(rest)
+                credit -= run.size
             sent.append(run)
             taken.append(run)
         return taken
@@ -207,3 +212,16 @@ class MemorySpool:
     def is_empty(self) -> bool:
         """Whether nothing is kept."""
         return not self._waiting and not self._sent
+
+
+def _divided(run: Run, credit: int) -> tuple[Run, Run | None]:
+    """As many notifications of a run as a credit is for, the last of them perhaps in part."""
+    assert run.data is not None
+    frames, size = 0, 0
+    while size < credit:
+        size += size_of_next(run.data[size : size + HEADER_SIZE])
+        frames += 1
+    if frames == run.frames:
+        return run, None
+    first = Run(run.data[:size], frames, size)
+    return first, Run(run.data[size:], run.frames - frames, run.size - size)

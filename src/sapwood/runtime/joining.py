@@ -124,7 +124,7 @@ class Joining:
             credentials={"token": settings.token} if settings.token else {},
             routing=settings.routing,
             resume=self._node.resumes(),
-            credit=settings.link.window_bytes,
+            credit=self._node.window(settings.link),
             silence=settings.link.silence_seconds,
         )
 

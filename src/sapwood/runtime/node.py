@@ -50,7 +50,7 @@ from sapwood.runtime.clock import Clock
 from sapwood.runtime.connection import Connection
 from sapwood.runtime.flow import DISCONNECT, Flow
 from sapwood.runtime.peer import Peer
-from sapwood.runtime.settings import Settings
+from sapwood.runtime.settings import ClientSettings, LinkSettings, Settings
 from sapwood.runtime.tracing import Tracer
 from sapwood.trace.schema import RunSettings
 from sapwood.wire.frames import BODY_BYTES_MAX
@@ -63,6 +63,10 @@ TICK_SECONDS_MIN: Final = 0.05
 
 _EXCESS_MAX: Final = BODY_BYTES_MAX + 2**20
 """Bytes beyond its credit after which a sender is sent away: one message may always be whole."""
+
+
+_WINDOW_MIN: Final = 4096
+"""Bytes that everybody may send ahead, however many there are."""
 
 
 class Node:
@@ -176,7 +180,9 @@ class Node:
     def new_channel(self, *, is_client: bool) -> Channel:
         """The stream to a new neighbour or client."""
         limits = self.settings.client if is_client else self.settings.link
-        return Channel(limits.channel(), splits_runs=is_client and self.tracer is not None)
+        channel = Channel(limits.channel(), splits_runs=is_client and self.tracer is not None)
+        channel.window = self.window(limits)
+        return channel
 
     def resumes(self) -> tuple[Resume, ...]:
         """The streams to neighbours that have no connection, for a hello to any of them."""
@@ -185,6 +191,16 @@ class Node:
             for peer in self.peers.values()
             if not peer.is_client and peer.connection is None
         )
+
+    def window(self, limits: LinkSettings | ClientSettings) -> int:
+        """How many bytes someone may send ahead.
+
+        All together no more than half of a link's buffer: when a neighbour does not keep up, those
+        who send to it are held back at half, and what is under way then must still fit. The more
+        there are, the less each may send ahead.
+        """
+        share = self.settings.link.buffer_bytes // 2 // (len(self.peers) + 1)
+        return min(limits.window_bytes, max(share, _WINDOW_MIN))
 
     def enter(
         self, peer: Peer, connection: Connection, credit: int, *, had_stream: bool = False
@@ -309,7 +325,7 @@ class Node:
         self._carry_out(self.broker.handle(Received(peer.name, data), now), now, peer)
         self._flush()  # a client hears that a publication is refused before it is acknowledged
         if is_due:
-            peer.acknowledge()
+            self._acknowledge(peer)
             if peer.channel.exceeded > _EXCESS_MAX:
                 connection.close(Goodbye(PROTOCOL, "sent more than it was given credit for"))
         else:
@@ -481,7 +497,12 @@ class Node:
         self._ack_timer = None
         owing, self._owing = self._owing, {}
         for peer in owing:
-            peer.acknowledge()
+            self._acknowledge(peer)
+
+    def _acknowledge(self, peer: Peer) -> None:
+        settings = self.settings
+        peer.channel.window = self.window(settings.client if peer.is_client else settings.link)
+        peer.acknowledge()
 
     def _tick_for(self, silence: float) -> None:
         """Look often enough for someone who stands so much silence."""

@@ -229,7 +229,7 @@ class Reception:
             features=common_features(hello.features),
             addresses=node.settings.advertise,
             resumed=resumed,
-            credit=limits.window_bytes,
+            credit=node.window(limits),
             silence=limits.silence_seconds,
             in_tree=in_tree,
             advertisements_required=node.broker.config.advertisements_required,
