@@ -46,6 +46,10 @@ BENCHMARKS: dict[str, Benchmark] = {
         "live brokers beside mosquitto, NATS, RabbitMQ and ActiveMQ",
         "sapwood.bench.network",
     ),
+    "pipeline": Benchmark(
+        "the audit on Spark beside DuckDB and Polars, and studies",
+        "sapwood.bench.pipeline",
+    ),
     "routing": Benchmark(
         "messages and table entries of every routing algorithm",
         "sapwood.bench.routing",

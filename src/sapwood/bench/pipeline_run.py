@@ -1,0 +1,189 @@
+"""One question of `sapwood bench pipeline`, answered on Spark in a process of its own."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from sapwood.errors import BenchmarkError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+MASTER = "local[2]"
+_SAMPLE_SECONDS = 0.25
+_MEMORY = "2g"
+
+
+def measure(plan: dict[str, Any]) -> dict[str, Any]:
+    """Answer a question about a trace some times over, in one session.
+
+    The best processor seconds of this process and all it started (Java, Python workers), the
+    highest memory of them together, and the answer.
+    """
+    from sapwood.pipeline.session import open_session  # noqa: PLC0415 - Spark is optional
+    from sapwood.pipeline.traces import read_traces  # noqa: PLC0415
+
+    begin = time.perf_counter()
+    spark = open_session(MASTER, memory=_MEMORY)
+    start_seconds = time.perf_counter() - begin
+    answer = _QUESTIONS[plan["question"]]
+    seconds, found = [], None
+    with Peak() as peak:
+        for _ in range(plan["rounds"]):
+            before = tree_seconds()
+            found = answer(read_traces(plan["directory"], spark=spark))
+            seconds.append(tree_seconds() - before)
+    spark.stop()
+    return {
+        "seconds": min(seconds),
+        "all_seconds": seconds,
+        "start_seconds": start_seconds,
+        "megabytes": peak.megabytes,
+        "answer": found,
+    }
+
+
+# --- the questions ----------------------------------------------------------------------------
+
+
+def _sums(rows: DataFrame) -> Any:
+    """Groups of subscriber and publisher that differ, and deliveries in them."""
+    from pyspark.sql import functions as fn  # noqa: PLC0415
+
+    from sapwood.pipeline import groups  # noqa: PLC0415
+    from sapwood.pipeline.evidence import RunFacts, gather  # noqa: PLC0415
+    from sapwood.pipeline.owed import owed_sums  # noqa: PLC0415
+
+    ends = rows.groupBy("run").agg(fn.max("at").alias("end"), fn.max("settle_seconds").alias("s"))
+    facts = {
+        item["run"]: RunFacts(item["s"], item["end"], False) for item in ends.toArrow().to_pylist()
+    }
+    owed = owed_sums(groups.publications(rows, None), gather(rows, facts))
+    compared = groups.compare(owed, groups.delivered_sums(rows)).where("not is_same")
+    found = compared.agg(fn.count(fn.lit(1)), fn.sum("delivered")).toArrow().to_pylist()[0]
+    return [list(found.values())]
+
+
+def _order(rows: DataFrame) -> Any:
+    """Deliveries that came after a later one of their publisher."""
+    from pyspark.sql import functions as fn  # noqa: PLC0415
+
+    from sapwood.pipeline import order, screening  # noqa: PLC0415
+    from sapwood.pipeline.local import to_frame  # noqa: PLC0415
+
+    delivered = rows.where(rows["kind"] == "delivered")
+    doubtful = screening.doubtful_streams(screening.segments(delivered))
+    streams = [row["stream"] for row in doubtful.toArrow().to_pylist()]
+    if not streams:
+        return [[0]]
+    chosen = delivered.where(screening.stream_of_deliveries().isin(*streams))
+    events = chosen.select(
+        fn.xxhash64("run").alias("in_run"),
+        fn.xxhash64("run", "client").alias("who"),
+        fn.xxhash64("run", "publisher").alias("publisher"),
+        "sequence",
+        "at",
+        fn.col("client_order").alias("by_count"),
+        fn.lit(0.0).alias("by_time"),
+        "broker",
+        "session",
+        "step",
+    )
+    slots = to_frame(rows.sparkSession, {"run": "string", "slots": "bigint"}, [("bench", 2)])
+    spread = slots.select(fn.xxhash64("run").alias("in_run"), "slots")
+    faults = order.faults_of_order(events, None, spread)
+    return [[faults.where(fn.col("fault").bitwiseAND(order.FIFO) > 0).count()]]
+
+
+def _shared(rows: DataFrame) -> Any:
+    """Notifications that concern both brokers of each pair."""
+    from sapwood.pipeline.matrix import patterns, shared_traffic  # noqa: PLC0415
+
+    listed = rows.select("broker").distinct().orderBy("broker").toArrow().column(0).to_pylist()
+    shared = shared_traffic(patterns(rows, listed), listed).orderBy("left", "right")
+    return [list(row.values()) for row in shared.toArrow().to_pylist()]
+
+
+def _audit(rows: DataFrame) -> Any:
+    """Everything: counts, and the violations listed."""
+    from sapwood.pipeline.auditing import audit  # noqa: PLC0415
+
+    found = audit(rows, violations_max=10_000)
+    [counts] = found.counts.toArrow().to_pylist()
+    violations = [
+        [row["kind"], f"{row['publisher']}:{row['sequence']}", row["client"]]
+        for row in found.violations.toArrow().to_pylist()
+    ]
+    found.latency.toArrow()
+    found.traffic.toArrow()
+    return {"counts": counts, "violations": sorted(violations)}
+
+
+_QUESTIONS: dict[str, Callable[[DataFrame], Any]] = {
+    "sums": _sums,
+    "order": _order,
+    "shared": _shared,
+    "audit": _audit,
+}
+
+
+# --- the tree of processes --------------------------------------------------------------------
+
+
+def tree_seconds() -> float:
+    """Processor seconds of this process and all it started."""
+    return sum(_of_tree(lambda process: sum(process.cpu_times()[:2])))
+
+
+def _tree_megabytes() -> float:
+    return sum(_of_tree(_proportional)) / 1e6
+
+
+def _proportional(process: Any) -> float:
+    """Memory of a process, pages shared with others by share; where unknown, all it has."""
+    info = process.memory_full_info()
+    return float(getattr(info, "pss", 0) or info.rss)
+
+
+def _of_tree(figure: Callable[[Any], float]) -> list[float]:
+    try:
+        psutil: Any = importlib.import_module("psutil")  # optional
+    except ImportError:
+        raise BenchmarkError(
+            "this benchmark measures processes with psutil, which is missing: pip install psutil"
+        ) from None
+    own = psutil.Process(os.getpid())
+    figures = []
+    for process in [own, *own.children(recursive=True)]:
+        try:
+            figures.append(figure(process))
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+    return figures
+
+
+class Peak:
+    """The highest memory of the tree of processes while inside."""
+
+    def __init__(self) -> None:
+        self.megabytes = 0.0
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Peak:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._done.is_set():
+            self.megabytes = max(self.megabytes, _tree_megabytes())
+            self._done.wait(_SAMPLE_SECONDS)
