@@ -118,8 +118,8 @@ def test_ports_in_use_are_told_before_anything_starts(capsys: Captured) -> None:
     [
         (["--shape", "ring"], "'ring'; choose from tree, chain, star, random"),
         (["--routing", "odd"], "no routing algorithm 'odd'; there are flooding, simple, "),
-        (["--brokers", "0"], "0 is not in the range x>=1"),
-        (["--port", "64001"], "64001 is not in the range 1<=x<=64000"),
+        (["--brokers", "0"], "'--brokers': Input should be greater than or equal to 1"),
+        (["--port", "64001"], "'--port': Input should be less than or equal to 64000"),
     ],
 )
 def test_wrong_use_is_told_before_anything_starts(

@@ -86,8 +86,9 @@ def test_a_second_signal_ends_it_at_once() -> None:
         until(process, "is part of the network")
 
         async def ask() -> None:
+            network["B1"].pause()
             async with connect(url) as bus, bus.subscribe("true", settle=False):
-                network["B1"].pause()
+                await bus.publish({"price": 1}, confirm=True)  # so B2 has told B1, who has not read
 
         run(ask())
         process.send_signal(signal.SIGTERM)

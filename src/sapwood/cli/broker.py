@@ -10,6 +10,17 @@ import typer
 
 from sapwood.cli.output import ExitStatus, notice
 
+Token = Annotated[
+    str | None,
+    typer.Option(help="The network's secret; better in SAPWOOD_TOKEN.", metavar="TEXT"),
+]
+Insecure = Annotated[
+    bool, typer.Option("--insecure", help="Listen beyond this machine without TLS.")
+]
+StopWithStdin = Annotated[
+    bool, typer.Option("--stop-with-stdin", help="Stop when standard input ends, too.")
+]
+
 
 def broker(  # noqa: PLR0913 - one parameter for each option of the command
     *,
@@ -43,17 +54,9 @@ def broker(  # noqa: PLR0913 - one parameter for each option of the command
     admin: Annotated[
         str | None, typer.Option(help="Where the admin endpoint listens.", metavar="HOST:PORT")
     ] = None,
-    token: Annotated[
-        str | None,
-        typer.Option(help="The network's secret; better in SAPWOOD_TOKEN.", metavar="TEXT"),
-    ] = None,
-    insecure: Annotated[
-        bool, typer.Option("--insecure", help="Listen beyond this machine without TLS.")
-    ] = False,
-    stop_with_stdin: Annotated[
-        bool,
-        typer.Option("--stop-with-stdin", help="Stop when standard input ends, too."),
-    ] = False,
+    token: Token = None,
+    insecure: Insecure = False,
+    stop_with_stdin: StopWithStdin = False,
 ) -> int:
     """Run one broker until it gets SIGTERM or SIGINT; a second signal ends it at once."""
     from sapwood.runtime.configuration import load
