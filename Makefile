@@ -32,8 +32,8 @@ help: ## show this list
 setup: $(DEV) ## make .venv with everything for working on Sapwood
 	@echo "Ready: $(BIN)/sapwood --help"
 
-run: $(RUN) ## run the main job: today the matching engine, measured beside simpler ones
-	$(BIN)/sapwood bench matching --quick
+run: $(RUN) ## run the main job: a network of broker processes at work, and the verdict on it
+	$(BIN)/sapwood demo
 
 check: lint ## lint, types, layers and quick tests: under a minute
 	$(PYTEST) -q -m "not slow and not long" --hypothesis-profile=quick
@@ -95,8 +95,9 @@ define archive
 endef
 
 $(RUN): $(MADE) $(PINS)
-	@$(BIN)/python tools/install.py matching network trace
+	@$(BIN)/python tools/install.py matching network trace spark
 	$(warm)
+	$(archive)
 	@touch $@
 
 $(DEV): $(MADE) $(PINS)
