@@ -414,6 +414,16 @@ def test_new_notifications_of_a_read_are_matched_together() -> None:
     assert calls == [30, 2]
 
 
+def test_the_router_learns_what_a_single_notification_has_taught_before() -> None:
+    broker = new_broker()
+    read(broker, "O", *frames(1))
+    long = b"".join(frames(*[1] * 200))
+    assert read(broker, "O", long) == [Forward(("M", "N"), long, 200)]
+    runs, end = broker.forwarding.router.route("O", long, 0, 0.0, stops=True)
+    assert [run.frames for run in runs] == [200]
+    assert end == len(long)
+
+
 def test_one_bad_notification_of_a_read_does_not_spoil_the_others() -> None:
     broker = new_broker()
     one, two = frames(5, 6)

@@ -176,6 +176,13 @@ class Forwarding:
             self._router.remember(source, publisher, rest, plan)
         return plan.without.get(source, plan.everyone)
 
+    def teach(self, source: str, head: bytes) -> None:
+        """Let the router know what is known here: it may be younger, or have made room."""
+        publisher, rest = split_head(head)
+        plan = self._plans.get(rest)
+        if self._router is not None and plan is not None:
+            self._router.remember(source, publisher, rest, plan)
+
     def _plan(self, wanted: list[str]) -> Plan:
         """The plan for those who want something; one for all attributes that go there."""
         everyone = tuple(sorted({*wanted, *self._flooded} if self._flooded else wanted))

@@ -230,11 +230,19 @@ class Reader:
     def _look_at(
         self, source: str, data: bytes, at: int, now: float
     ) -> tuple[Destinations, list[Effect]]:
-        """Look closer at the frame that begins at a place."""
+        """Look closer at the frame that begins at a place, and let the router know the answer."""
         kind, body, head = _unpack(data, at)
         head_at = at + HEADER_SIZE
-        frame = Frame(kind, at, head_at, head_at + head, head_at + head + body)
-        return self._look_closer(source, data, frame, now)
+        body_at = head_at + head
+        frame = Frame(kind, at, head_at, body_at, body_at + body)
+        destinations, others = self._look_closer(source, data, frame, now)
+        if (
+            kind in NOTIFICATION_TYPES
+            and body >= ENVELOPE_SIZE
+            and self._remembered(source, data, head_at, body_at) is not None
+        ):
+            self._forwarding.teach(source, data[head_at:body_at])
+        return destinations, others
 
     def _look_closer(
         self, source: str, data: bytes, frame: Frame, now: float
