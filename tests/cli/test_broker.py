@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 import pytest
 
+from runtime.serving import chain_in_background
 from sapwood.cli.main import run
+from sapwood.protocol import handshake
 from sapwood.protocol.tree import Topology
 from sapwood.runtime.broker_process import BrokerProcess
 from sapwood.runtime.local_network import LocalNetwork
@@ -94,6 +96,20 @@ def test_the_id_of_a_living_broker(network: LocalNetwork, joined: tuple[str, ...
     (error,) = found.errors
     assert "'B2'" in error
     assert "choose another id" in error
+
+
+def test_no_common_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker of some later release that speaks version 1 no more."""
+    later = (2, 3)
+    common = handshake.common_version
+    monkeypatch.setattr(handshake, "VERSIONS", later)
+    monkeypatch.setattr(handshake, "common_version", lambda offered: common(offered, later))
+    with chain_in_background(1) as servers:
+        found = ended("--id=B2", "--listen=127.0.0.1:0", f"--join={servers[0].address}")
+    assert found.status == 2
+    assert found.errors == [
+        "no common protocol version: you speak 1-1, this broker 2-3; upgrade the older of the two"
+    ]
 
 
 def test_another_routing(network: LocalNetwork, joined: tuple[str, ...]) -> None:

@@ -66,3 +66,21 @@ def test_figures_are_those_of_all_streams() -> None:
 )
 def test_sizes_are_for_people(count: int, text: str) -> None:
     assert _size(count) == text
+
+
+def test_the_secret_comes_from_the_environment(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with chain_in_background(1, token="right", network="sites") as servers:
+        url = str(servers[0].address)
+        monkeypatch.setenv("SAPWOOD_NETWORK", "sites")
+        monkeypatch.setenv("SAPWOOD_TOKEN", "wrong")
+        assert run(["status", "-s", url]) == 2
+        assert capsys.readouterr().err == (
+            "error: the token is missing or wrong; give this network's token\n"
+        )
+        monkeypatch.setenv("SAPWOOD_TOKEN", "right")
+        assert run(["status", "-s", url]) == 0
+        monkeypatch.setenv("SAPWOOD_NETWORK", "other")
+        assert run(["status", "-s", url]) == 2
+        assert "this is network 'sites', not 'other'" in capsys.readouterr().err

@@ -96,3 +96,44 @@ def test_a_second_signal_ends_it_at_once() -> None:
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 130
         network["B1"].resume()
+
+
+FIRST_NOTIFICATIONS = """
+import gc
+from numba.core.dispatcher import Dispatcher
+from sapwood.protocol.broker import Broker, BrokerConfig
+from sapwood.protocol.events import ClientUp, Received
+from sapwood.protocol.messages import CODEC, Subscribe
+from sapwood.runtime.process import exercise
+from sapwood.wire.frames import encode_head, encode_notification
+
+def loaded():
+    found = [one for one in gc.get_objects() if isinstance(one, Dispatcher)]
+    return {f"{one.__module__}.{one.__name__}": len(one.signatures) for one in found}
+
+def notification(sequence):
+    head = encode_head("b.1", {"price": 100.5 + sequence, "symbol": "IBM"})
+    return encode_notification(head, sequence, 0.0)
+
+exercise()
+before = loaded()
+broker = Broker(BrokerConfig(id="B1"))
+for client in ("a.1", "b.1"):
+    broker.handle(ClientUp(client), 0.0)
+for number, text in enumerate(["price > 100", "symbol = 'IBM' and price < 5", "x like 'a%'"]):
+    broker.handle(Received("a.1", CODEC.encode(Subscribe(str(number), text))), 0.0)
+broker.handle(Received("b.1", notification(1)), 0.0)
+broker.handle(Received("b.1", b"".join(map(notification, range(2, 500)))), 0.0)
+print(*[name for name, count in loaded().items() if count != before.get(name, 0)])
+"""
+
+
+def test_nothing_is_compiled_or_loaded_when_the_first_notifications_come() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_NOTIFICATIONS],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=100,
+    )
+    assert done.stdout.split() == []
