@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
@@ -175,6 +176,21 @@ def test_tls_and_plain_do_not_understand_each_other(authority: Authority) -> Non
                     pass
 
     run(check())
+
+
+def test_who_connects_and_says_nothing_is_not_waited_for(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sapwood.runtime.server.HANDSHAKE_SECONDS", 0.1)
+
+    async def check() -> None:
+        async with serving(tls=authority.settings("127.0.0.1")) as server:
+            assert server.address is not None
+            reader, writer = await asyncio.open_connection(*server.address[:2])
+            assert await reader.read() == b""
+            writer.close()
+
+    run(check(), seconds=10)
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def table(view: NetworkView) -> Table:
     from rich import box
     from rich.table import Table
 
-    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in ("broker", "neighbours"):
         shown.add_column(name)
     for name in ("clients", "table", "in/s", "out/s", "queued", "given up", "slow"):

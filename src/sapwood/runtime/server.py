@@ -13,7 +13,7 @@ from sapwood.runtime.address import Address, parse_address, parse_admin
 from sapwood.runtime.joining import Joining
 from sapwood.runtime.node import Node
 from sapwood.runtime.rates import Rates
-from sapwood.runtime.reception import Reception
+from sapwood.runtime.reception import HANDSHAKE_SECONDS, Reception
 from sapwood.runtime.session import next_session
 from sapwood.runtime.settings import Settings
 from sapwood.runtime.status import JoinStatus, Status
@@ -115,6 +115,7 @@ class Server:
                 address.port,
                 backlog=1024,
                 ssl=self._tls,
+                ssl_handshake_timeout=HANDSHAKE_SECONDS if self._tls else None,
             )
         except OSError as failure:
             if failure.errno == errno.EADDRINUSE:

@@ -209,7 +209,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     advertise: Annotated[
         tuple[str, ...], Meta(description="Addresses under which others can reach this broker.")
     ] = ()
-    join: Annotated[tuple[str, ...], Meta(description="Brokers to link to.")] = ()
+    join: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Brokers to link to. One link becomes part of the tree, further ones into "
+            "the same network are candidates."
+        ),
+    ] = ()
     routing: Annotated[
         Routing, Meta(description="The routing algorithm, the same in the whole network.")
     ] = "covering"
