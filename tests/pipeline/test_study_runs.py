@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.samples import TINY, changed, tiny
+from pipeline.samples import TINY, changed, tiny, write
+from sapwood.pipeline import study_runs
 from sapwood.pipeline.study_file import Study, parse, scenario_at
 from sapwood.pipeline.study_runs import code_version, digest_of, expected_cost, runs_of, seeds_of
 
@@ -102,6 +106,27 @@ def test_every_workload_has_a_cost() -> None:
     jobs = {"topology": {"links": [["A", "B"]]}, "workload": {"type": "jobs", "subscribers": 1}}
     study = Study(name="s", scenario=jobs)
     assert expected_cost(scenario_at(study, {"workload.jobs": 3})) > 0
+
+
+LOADED = """
+import sys
+from sapwood.sim.run import Simulation
+from sapwood.sim.scenario import load
+from pathlib import Path
+Simulation(load(Path(sys.argv[1])), 1).run()
+print(*sorted({name.split(".")[1] for name in sys.modules if name.startswith("sapwood.")}))
+"""
+
+
+def test_all_that_a_run_loads_is_part_of_the_version(tmp_path: Path) -> None:
+    scenario = TINY.partition("[scenario]")[2].partition("[parameters]")[0]
+    path = write(tmp_path, scenario.replace("[scenario.", "["))
+    ran = subprocess.run(
+        [sys.executable, "-c", LOADED, path], capture_output=True, text=True, check=True
+    )
+    loaded = set(ran.stdout.split())
+    assert {"filters", "protocol", "routing", "sim", "trace"} < loaded
+    assert loaded & {name.removesuffix(".py") for name in study_runs._NOT_SIMULATING} == set()
 
 
 def test_the_version_of_the_code_is_that_of_its_sources() -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _PAYLOAD = "sapwood-payload.zip"
-_LEFT_OUT = ("bench", "cli", "experiments", "gateway", "runtime")
+_LEFT_OUT = ("bench", "cli", "demo", "experiments", "gateway", "runtime")
 _COMPILED = (".nbi", ".nbc")
 """What Numba keeps beside the sources."""
 _EPOCH = (2000, 1, 1, 0, 0, 0)

@@ -133,7 +133,7 @@ def warm_kernels() -> None:
     with (folder / "kernels.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not mark.exists():
-            from sapwood.matching.warm import exercise  # noqa: PLC0415 - Numba takes a second
+            from sapwood.router.warm import exercise  # noqa: PLC0415 - Numba takes a second
 
             exercise()
             mark.touch()
@@ -141,13 +141,12 @@ def warm_kernels() -> None:
 
 def _kernels() -> str:
     """What compiled kernels depend on: their sources, where they are, and who compiles them."""
-    package = resources.files("sapwood.matching")
-    sources = sorted((one.name, one) for one in package.iterdir() if one.name.endswith(".py"))
-    digest = hashlib.blake2b(digest_size=8)
-    for part in (str(package), sys.version, version("numba")):
-        digest.update(f"{part}\n".encode())
-    for name, source in sources:
-        digest.update(name.encode() + source.read_bytes())
+    digest = hashlib.blake2b(f"{sys.version}\n{version('numba')}\n".encode(), digest_size=8)
+    for package in (resources.files(name) for name in ("sapwood.matching", "sapwood.router")):
+        digest.update(f"{package}\n".encode())
+        for source in sorted(package.iterdir(), key=lambda source: source.name):
+            if source.name.endswith(".py"):
+                digest.update(source.name.encode() + source.read_bytes())
     return digest.hexdigest()
 
 
