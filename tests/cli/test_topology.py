@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from runtime.authority import Authority
 from runtime.serving import chain_in_background
 from sapwood.cli.main import run
 from sapwood.cli.topology import _labels, _trees, as_object
@@ -60,3 +62,22 @@ def test_nobody_there_is_an_error_with_the_remedy(capsys: Captured) -> None:
     _, err = capsys.readouterr()
     assert err.startswith("error: cannot reach sapwood://127.0.0.1:9: Connection refused; ")
     assert err.count("\n") == 1
+
+
+def test_certificates_come_from_the_environment(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = Authority(tmp_path)
+    mine = authority.settings("someone")
+    with chain_in_background(1, tls=authority.settings("127.0.0.1", require=True)) as servers:
+        url = str(servers[0].address)
+        monkeypatch.setenv("SAPWOOD_AUTHORITY", authority.file)
+        assert run(["topology", "show", "-s", url]) == 2
+        assert "this broker asks for a certificate; set " in capsys.readouterr().err
+        monkeypatch.setenv("SAPWOOD_CERTIFICATE", mine.certificate)
+        monkeypatch.setenv("SAPWOOD_KEY", mine.key)
+        assert run(["topology", "show", "-s", url]) == 0
+        assert capsys.readouterr().out == "B1  1 client\n"
+        monkeypatch.setenv("SAPWOOD_KEY", authority.file)
+        assert run(["topology", "show", "-s", url]) == 2
+        assert "wanted PEM files that belong together" in capsys.readouterr().err

@@ -11,6 +11,9 @@ import pytest
 from runtime.living import until
 from runtime.serving import ANY_PORT, run, serving
 from sapwood.errors import ListenError, RefusedError
+from sapwood.protocol.handshake import CLIENT, SHUTDOWN, Goodbye, Hello, LinkMessage, Welcome
+from sapwood.runtime.connection import Connection
+from sapwood.runtime.dialing import dial
 from sapwood.runtime.server import Server
 from sapwood.runtime.settings import LinkSettings, Settings
 
@@ -116,3 +119,61 @@ def test_a_broker_that_cannot_start_leaves_nothing_behind(tmp_path: Path) -> Non
             assert asyncio.all_tasks() == before
 
     run(check())
+
+
+def test_a_leaf_leaves_and_a_broker_in_the_middle_is_expected_back() -> None:
+    async def check() -> None:
+        async with serving("B1") as first:
+            second = Server(Settings(id="B2", listen=ANY_PORT, join=(str(first.address),)))
+            await second.start()
+            await second.joined()
+            third = Server(Settings(id="B3", listen=ANY_PORT, join=(str(second.address),)))
+            await third.start()
+            await third.joined()
+            fourth = Server(Settings(id="B4", listen=ANY_PORT, join=(str(third.address),)))
+            await fourth.start()
+            await fourth.joined()
+            await fourth.stop()
+            await until(lambda: "B4" not in third.node.peers, "the leaf has left")
+            await second.stop()
+            await until(lambda: not first.node.peers["B2"].channel.connected, "B2 is away")
+            assert [one.state for one in first.status().neighbours] == ["away"]
+            assert [(one.id, one.state) for one in third.status().neighbours] == [("B2", "away")]
+            await third.stop()
+
+    run(check())
+
+
+def test_clients_are_told_that_the_broker_shuts_down() -> None:
+    async def check() -> None:
+        async with serving("B1") as server:
+            address = server.address
+            assert address is not None
+            told: asyncio.Future[Goodbye] = asyncio.get_running_loop().create_future()
+            owner = Listener(told)
+            hello = Hello(role=CLIENT, network="sapwood", id="c", session=1)
+            await dial(address, hello, owner.take, 0.0)
+        assert (await told).code == SHUTDOWN
+
+    run(check())
+
+
+class Listener:
+    """Owner of a client's connection that waits for its end."""
+
+    def __init__(self, told: asyncio.Future[Goodbye]) -> None:
+        self._told = told
+
+    def take(self, connection: Connection, welcome: Welcome) -> None:
+        connection.owner = self
+        connection.is_open = True
+
+    def said(self, connection: Connection, message: LinkMessage) -> None:
+        if isinstance(message, Goodbye):
+            self._told.set_result(message)
+
+    def received(self, connection: Connection, data: bytes, frames: int, size: int) -> None:
+        """Nothing is expected."""
+
+    def lost(self, connection: Connection, reason: str) -> None:
+        """Told before."""
