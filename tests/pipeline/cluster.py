@@ -38,7 +38,7 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
     java = find_java(os.environ)
     quick = " ".join(java_options(java, spark_home(), short=True))
     environment = {
-        **os.environ,
+        **without_path(),
         "JAVA_HOME": str(java_home(java)),
         "SPARK_HOME": str(spark_home()),
         "SPARK_DAEMON_MEMORY": "256m",
@@ -108,6 +108,11 @@ def kill_group(group: int) -> None:
         return
 
 
+def without_path() -> dict[str, str]:
+    """The environment, without what would let any Python find Sapwood."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+
 def bare_python(folder: Path) -> Path:
     """A Python that has our packages but not Sapwood: `.pth` files are not followed twice."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
@@ -121,6 +126,7 @@ def bare_python(folder: Path) -> Path:
         capture_output=True,
         text=True,
         cwd=folder,
+        env=without_path(),
     )
     assert "No module named 'sapwood'" in imported.stderr
     return python

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from pipeline.cluster import bare_python
+from pipeline.cluster import bare_python, without_path
 from sapwood.pipeline.shim import unpack
 from sapwood.pipeline.shipping import parcel
 
@@ -43,7 +42,7 @@ def test_a_bare_python_imports_sapwood_from_a_parcel(own_cache: Path, tmp_path: 
     runs = [
         subprocess.Popen(
             [python, "-c", script],
-            env={**os.environ, "XDG_CACHE_HOME": str(own_cache.parent)},
+            env={**without_path(), "XDG_CACHE_HOME": str(own_cache.parent)},
             cwd=tmp_path,
             stdout=subprocess.PIPE,
             text=True,
