@@ -8,7 +8,8 @@ import pytest
 
 from pipeline.samples import TINY, changed, tiny, write
 from sapwood.errors import StudyError
-from sapwood.pipeline.study_file import load, parse, scenario_at
+from sapwood.pipeline.study_file import Figure, Study, load, parse, scenario_at
+from sapwood.pipeline.study_results import row_columns
 
 SHIPPED = sorted((Path(__file__).parents[2] / "studies").glob("*.toml"))
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "studies.md"
@@ -131,3 +132,14 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_a_file_is_read(tmp_path: Path) -> None:
     assert load(write(tmp_path)) == tiny()
+
+
+def test_the_reference_names_every_key_and_every_column() -> None:
+    text = REFERENCE.read_text()
+    keys = [*Study.__struct_fields__, *Figure.__struct_fields__, *row_columns()]
+    assert [key for key in keys if f"`{key}`" not in text] == []
+
+
+def test_the_example_of_the_reference_is_right() -> None:
+    study = parse(REFERENCE.read_text().partition("```toml\n")[2].partition("```")[0])
+    assert len(list(study.points())) == 6

@@ -63,13 +63,13 @@ def _run(loaded: Study, out: str, master: str | None) -> Outcome:
     from sapwood.pipeline.session import spark_session
     from sapwood.pipeline.study import run_study
 
-    with spark_session(master, app=f"sapwood study {loaded.name}", short=True) as spark:
-        try:
-            with _bar(loaded.name) as follow:
-                outcome = run_study(spark, loaded, out, progress=follow)
-        except KeyboardInterrupt:
-            notice(f"stopped; what is finished is in {out}, the same command goes on from there")
-            raise
+    app = f"sapwood study {loaded.name}"
+    try:
+        with _bar(loaded.name) as follow, spark_session(master, app=app, short=True) as spark:
+            outcome = run_study(spark, loaded, out, progress=follow)
+    except KeyboardInterrupt:
+        notice(f"stopped; what is finished is in {out}, the same command goes on from there")
+        raise
     for path in draw_all(loaded, outcome):
         notice(f"drew {path}")
     return outcome

@@ -88,11 +88,13 @@ class Results:
         from pyspark.errors import AnalysisException  # noqa: PLC0415 - optional
 
         try:
-            return self.spark.read.schema(schema).parquet(f"{self.folder}/{part}")
+            found = self.spark.read.schema(schema).parquet(f"{self.folder}/{part}")
+            _ = found.columns  # over Spark Connect, nothing is looked up before it is asked for
         except AnalysisException as problem:
             if _condition(problem) == "PATH_NOT_FOUND":
                 return None
             raise StudyError(f"cannot be read: {cause_of(problem)}", self.folder) from None
+        return found
 
     def runs(self, code: str) -> DataFrame:
         """The finished runs of one version of the code."""
