@@ -333,6 +333,28 @@ async def _fill(quick: Bus, slow: Bus) -> None:
     raise slow._failure
 
 
+def test_a_slow_client_may_hold_publishers_back() -> None:
+    """With the policy ``block``, publishers of the same broker wait, and nothing is given up."""
+
+    async def scenario() -> None:
+        client = ClientSettings(buffer_bytes=2**20, window_bytes=2**16)
+        async with (
+            broker("B1", client=client) as server,
+            connect(url(server), buffer_bytes=2**17) as quick,
+            connect(url(server), slow_policy="block") as slow,
+            slow.subscribe("true", buffer=1) as wanted,
+        ):
+            count = 5000
+            publishing = asyncio.create_task(_publish_many(quick, count))
+            await until(lambda: len(server.node.flow) == 1, "the slow one holds back")
+            assert not publishing.done()
+            assert await values(wanted, count) == list(range(count))
+            await publishing
+            assert not wanted.gaps
+
+    run(scenario())
+
+
 def test_a_slow_client_is_told_what_it_missed() -> None:
     async def scenario() -> None:
         client = ClientSettings(buffer_bytes=64 * 1024)

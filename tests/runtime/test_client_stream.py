@@ -97,6 +97,25 @@ def test_a_round_trip_is_measured() -> None:
     run(scenario())
 
 
+def test_publications_of_one_turn_leave_together_and_at_once() -> None:
+    async def scenario() -> None:
+        async with broker("B1") as server, connect(url(server)) as bus:
+            connection = bus._stream.connection
+            assert connection is not None
+            writes: list[int] = []
+            write = connection.write
+            connection.write = lambda runs: (writes.append(len(runs)), write(runs))[1]  # type: ignore[method-assign,func-returns-value]
+            await bus.publish({"x": 1})
+            await asyncio.sleep(0)
+            assert writes == [1]
+            for x in range(100):
+                await bus.publish({"x": x})
+            await asyncio.sleep(0)
+            assert writes == [1, 1]
+
+    run(scenario())
+
+
 # Another broker
 
 

@@ -107,6 +107,20 @@ def test_a_confirmation_is_of_one_publication() -> None:
     run(scenario())
 
 
+def test_one_who_no_longer_waits_disturbs_no_other() -> None:
+    async def scenario() -> None:
+        publishing, channel = Publishing("p.1", 10**6), new_channel()
+        sequence = publishing.add({}, b"", None)
+        one, other = (publishing.accepted_later(sequence) for _ in range(2))
+        one.cancel()
+        sent(publishing, channel)
+        acknowledge(publishing, channel, 1)
+        assert other.done()
+        assert not other.cancelled()
+
+    run(scenario())
+
+
 def test_a_refusal_is_of_one_publication() -> None:
     async def scenario() -> None:
         publishing, channel = Publishing("p.1", 10**6), new_channel()

@@ -123,9 +123,12 @@ class Stream:
 
     async def close(self) -> None:
         """Leave."""
-        for work in (self._keeper, self._ack_timer, self._alive_timer):
-            if work is not None:
-                work.cancel()
+        for timer in (self._ack_timer, self._alive_timer):
+            if timer is not None:
+                timer.cancel()
+        if self._keeper is not None:
+            self._keeper.cancel()
+            await asyncio.wait([self._keeper])
         if self.connection is not None:
             self.acknowledge()
             self.connection.close(Goodbye(LEAVING))

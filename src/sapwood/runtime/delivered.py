@@ -32,7 +32,7 @@ class Delivered(Notification):
         if name == "_attributes":
             _, self._attributes = decode_head(self._head)
         elif name == "_id":
-            publisher, _ = decode_head(self._head)
+            publisher, self._attributes = decode_head(self._head)
             self._id = NotificationId(publisher, decode_envelope(self._body).sequence)
         elif name in {"_payload", "_published_at", "_expires_at"}:
             envelope = decode_envelope(self._body)

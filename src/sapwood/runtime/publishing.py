@@ -57,7 +57,8 @@ class Publishing:
         self._in_flight: deque[Batch] = deque()
         self._in_flight_bytes = 0
         self._handed = 0
-        self._waiters: dict[int, asyncio.Future[None]] = {}
+        self._waiters: dict[int, list[asyncio.Future[None]]] = {}
+        """By sequence number, which only grows: whoever waits, waits for the last one so far."""
 
     # Taking publications
 
@@ -93,12 +94,16 @@ class Publishing:
         return self.sequence
 
     def accepted_later(self, sequence: int) -> asyncio.Future[None]:
-        """Done when a broker has accepted a publication, or with the reason why not."""
+        """Done when a broker has accepted a publication, or with the reason why not.
+
+        Everybody who waits has a future of his own: one that is cancelled disturbs no other.
+        """
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if sequence <= self.accepted:
             future.set_result(None)
-            return future
-        return self._waiters.setdefault(sequence, future)
+        else:
+            self._waiters.setdefault(sequence, []).append(future)
+        return future
 
     # The stream
 
@@ -134,9 +139,9 @@ class Publishing:
             sequence = next(iter(waiters))
             if sequence > self.accepted:
                 return
-            future = waiters.pop(sequence)
-            if not future.done():
-                future.set_result(None)
+            for future in waiters.pop(sequence):
+                if not future.done():
+                    future.set_result(None)
 
     def begin_anew(self, channel: Channel) -> None:
         """The stream ended with its broker: what was never handed over goes into the next one."""
@@ -159,9 +164,9 @@ class Publishing:
     def _fail(self, sequences: range, problem: NetworkError) -> None:
         """Tell those who wait for some publications that it is not known what became of them."""
         for sequence in [number for number in self._waiters if number in sequences]:
-            future = self._waiters.pop(sequence)
-            if not future.done():
-                future.set_exception(problem)
+            for future in self._waiters.pop(sequence):
+                if not future.done():
+                    future.set_exception(problem)
 
     def refuse(self, sequence: int, reason: str) -> None:
         """A broker did not accept a publication."""
