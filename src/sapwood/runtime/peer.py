@@ -69,8 +69,9 @@ class Peer:
         self.frames_out = 0
 
     def __repr__(self) -> str:
-        kind = "client" if self.is_client else "broker"
-        return f"<{kind} {self.name}.{self.session}>"
+        if self.is_client:
+            return f"<client {self.name}>"
+        return f"<broker {self.name}.{self.session}>"
 
     @property
     def is_untouched(self) -> bool:

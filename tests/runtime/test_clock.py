@@ -1,0 +1,20 @@
+"""Tests for the time of a broker."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from sapwood.runtime.clock import Clock
+
+
+def test_it_begins_with_the_time_of_the_wall() -> None:
+    assert abs(Clock().now() - time.time()) < 1.0
+
+
+def test_it_does_not_care_when_somebody_sets_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    before = clock.now()
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    assert 0.0 <= clock.now() - before < 1.0
