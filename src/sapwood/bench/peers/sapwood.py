@@ -31,8 +31,9 @@ _UNLIMITED = 1 << 50
 
 _REQUEST = 1
 _SESSION = 1
-_CONFIGURATION = "[client]\nsilence_seconds = 3600.0\n"
-"""A client that has its turn later may say nothing meanwhile."""
+_CONFIGURATION = "[client]\nsilence_seconds = 3600.0\nbuffer_bytes = 67108864\n"
+"""As for all brokers: a client that has its turn later may say nothing meanwhile, and nothing is
+dropped because a queue is short."""
 
 
 class SapwoodClient(Client):
