@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import io
 import json
-import socket
 from collections.abc import Iterator
 
 import msgspec
 import pytest
 from rich.console import Console
 
-from runtime.serving import chain_in_background
+from runtime.serving import chain_in_background, free_port
 from runtime.statuses import CLIENT, NEIGHBOUR, STATUS
 from sapwood.cli.main import run
 from sapwood.cli.status import _size, table
 from sapwood.protocol.messages import BrokerReport
+from sapwood.protocol.tree import Topology
 from sapwood.runtime.inspection import BrokerView, NetworkView
+from sapwood.runtime.local_network import LocalNetwork
 
 Captured = pytest.CaptureFixture[str]
 
@@ -24,10 +25,7 @@ Captured = pytest.CaptureFixture[str]
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """B1 alone, with an admin endpoint on a port that is known before."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    with chain_in_background(1, admin=f"127.0.0.1:{port}") as servers:
+    with chain_in_background(1, admin=f"127.0.0.1:{free_port()}") as servers:
         yield str(servers[0].address)
 
 
@@ -84,3 +82,14 @@ def test_the_secret_comes_from_the_environment(
         monkeypatch.setenv("SAPWOOD_NETWORK", "other")
         assert run(["status", "-s", url]) == 2
         assert "this is network 'sites', not 'other'" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_broker_that_cannot_be_reached_is_a_no(capsys: Captured) -> None:
+    with LocalNetwork(Topology(("B1", "B2"), (("B1", "B2"),))) as network:
+        network["B2"].kill()
+        for command in (["status"], ["status", "--json"], ["topology", "show"]):
+            assert run([*command, "-s", network["B1"].url]) == 1
+            out, err = capsys.readouterr()
+            assert "B2" in out
+            assert err == "cannot be reached: B2\n"

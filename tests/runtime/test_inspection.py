@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import socket
-
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.serving import run, serving
+from runtime.serving import free_port, run, serving
 from runtime.statuses import STATUS
 from sapwood.protocol.messages import BrokerReport
 from sapwood.runtime.client import connect
@@ -24,13 +22,6 @@ from sapwood.runtime.inspection import (
 
 def view(*reports: BrokerReport, unreachable: tuple[str, ...] = ()) -> NetworkView:
     return NetworkView(tuple(BrokerView(report, None) for report in reports), unreachable)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def test_a_survey_is_completed_by_the_admin_endpoints_that_answer() -> None:

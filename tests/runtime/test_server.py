@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from pathlib import Path
 
 import pytest
 
 from runtime.living import until
-from runtime.serving import ANY_PORT, run, serving
+from runtime.serving import ANY_PORT, free_port, run, serving
 from sapwood.errors import ListenError, RefusedError
 from sapwood.protocol.handshake import CLIENT, SHUTDOWN, Goodbye, Hello, LinkMessage, Welcome
 from sapwood.runtime.connection import Connection
@@ -109,14 +108,19 @@ def test_who_may_not_join_is_told_why(settings: dict[str, str], reason: str) -> 
     run(check())
 
 
-def test_a_broker_that_cannot_start_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_broker_that_cannot_start_leaves_nothing_behind() -> None:
     async def check() -> None:
         async with serving("B1") as first:
+            assert first.address is not None
+            taken = f"127.0.0.1:{first.address.port}"
+            free = f"127.0.0.1:{free_port()}"
             before = asyncio.all_tasks()
-            with pytest.raises(ListenError):
-                async with serving("B2", listen=str(first.address), admin=ANY_PORT):
+            with pytest.raises(ListenError, match="the admin address"):
+                async with serving("B2", listen=free, admin=taken):
                     pass
             assert asyncio.all_tasks() == before
+            async with serving("B3", listen=free):
+                pass
 
     run(check())
 
