@@ -70,12 +70,3 @@ def test_columns_become_rows() -> None:
         Row(**here, step=2, at=0.5),
         Row(**here, step=3, at=1.0, client="ann.1", sequence=8),
     ]
-
-
-@given(st.lists(st.binary(max_size=3), max_size=8))
-def test_distinct_pieces_are_told_apart(pieces: list[bytes]) -> None:
-    joined = np.frombuffer(b"".join(pieces), np.uint8)
-    offsets = np.cumsum([0, *map(len, pieces)], dtype=np.int32)
-    places, found = arrow.distinct(joined, offsets)
-    assert [found[place] for place in places.tolist()] == pieces
-    assert len(set(found)) == len(found)

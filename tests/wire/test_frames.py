@@ -27,6 +27,7 @@ from sapwood.wire.frames import (
     NOTIFICATION_TYPES,
     SEQUENCE_MAX,
     Envelope,
+    decode_attributes,
     decode_envelope,
     decode_head,
     encode_head,
@@ -288,3 +289,37 @@ def test_the_bytes_of_a_notification_are_these() -> None:
 
 def test_frames_know_nothing_of_messages() -> None:
     assert frames.frame(0x01, b"h", b"bd") == bytes.fromhex("01 02000000 0100 68 6264")
+
+
+ATTRIBUTES = st.dictionaries(
+    st.sampled_from(["a", "b.c", "ü"]), st.integers(-9, 9) | st.text(max_size=4) | st.booleans()
+)
+
+
+@given(st.lists(ATTRIBUTES, max_size=6))
+def test_many_attributes_decode_as_one_by_one(found: list[dict[str, Value]]) -> None:
+    maps = [encode_head("", one)[2:] for one in found]
+    assert decode_attributes(maps, b"12345678") == found
+
+
+@pytest.mark.parametrize(
+    "maps",
+    [
+        [b"\x81\xa1x\x01\x80", b"\x80"],  # more than a map
+        [b"\x81\xa1x\xc4\x0b", b"\x80"],  # it would take the separator for its own
+        [b"\x81\xa1x\x93\x01\x02\x03"],
+        [b"\xc4\x0812345678"],
+        [b"\x81\xa1\x00\x01"],
+        [b""],
+    ],
+)
+def test_attributes_that_are_not_fit_are_refused_among_others(maps: list[bytes]) -> None:
+    with pytest.raises(FrameError, match=r"^attributes"):
+        decode_attributes(maps, b"12345678")
+
+
+def test_no_map_ends_in_the_next() -> None:
+    """Two that together look like two others, if nothing stood between them."""
+    one, two = b"\x81\xa1x\xa2a", b"b\x81\xa1y\x01"
+    with pytest.raises(FrameError):
+        decode_attributes([one, two], b"12345678")

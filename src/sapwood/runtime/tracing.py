@@ -17,6 +17,7 @@ from sapwood.errors import TraceWriteError
 from sapwood.runtime import tracing_frames
 from sapwood.runtime.settings import TraceSettings
 from sapwood.runtime.tracing_columns import Begun, Happening, Item, Orders, Segment
+from sapwood.trace import arrow
 from sapwood.trace.schema import (
     ADVERTISED,
     CLOCK,
@@ -60,7 +61,7 @@ class Tracer:
         self.left_out = 0
         """Happenings that were not recorded: too much was waiting, or a file failed."""
         self.failure = ""
-        """Why a file could not be written, if that was so."""
+        """Why the last file could not be written; empty if it could."""
         self._settings = settings
         self._writer = TraceWriter(
             settings.directory,
@@ -86,6 +87,7 @@ class Tracer:
     def start(self, now: float) -> None:
         """Begin to write; if the session before this one crashed, rows of it may be missing."""
         tracing_frames.warm()
+        arrow.warm()
         if self._writer.interrupted:
             self.record(now, TRACE_GAP, {})
         self._thread.start()
@@ -201,6 +203,7 @@ class Tracer:
             return
         try:
             self._writer.write_columns(segment.columns(), has_gap=segment.has_gap)
+            self.failure = ""
         except TraceWriteError as problem:
             self.failure = str(problem)
             self.left_out += segment.rows

@@ -7,6 +7,7 @@ places in lists, since they repeat: attributes are decoded once for a segment, n
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -17,7 +18,7 @@ from sapwood.errors import FrameError
 from sapwood.runtime import tracing_frames
 from sapwood.trace import arrow
 from sapwood.trace.schema import COLUMNS, DELIVERED, PUBLISHED, TRACE_GAP
-from sapwood.wire.frames import decode_head
+from sapwood.wire.frames import decode_attributes, decode_head
 
 Fields: TypeAlias = dict[str, Any]
 
@@ -46,6 +47,11 @@ _NUMBERS: Final = ("sequence", "client_order", "bytes")
 _OF_RUN: Final = ("client", "source", "target")
 """What all rows of a run of frames share, beside time and kind."""
 
+_LEARNED_AT_ONCE: Final = 512
+"""Decoding holds the interpreter, which others want, too."""
+
+_encoder = msgspec.json.Encoder()
+
 _NOBODY: Final = b"\x92\xa0"
 """The beginning of a head, up to its attributes, with an empty publisher."""
 
@@ -69,10 +75,16 @@ class Vocabulary:
             return -1
         place = self._places.get(text)
         if place is None:
-            place = self._places[text] = len(self.texts)
-            self.texts.append(text)
-            self.size += _TEXT_BYTES + len(text)
+            (place,) = self.extend([text])
+            self._places[text] = place
         return place
+
+    def extend(self, texts: Sequence[str]) -> range:
+        """Give texts places of their own, even if they have one; those places."""
+        first = len(self.texts)
+        self.texts += texts
+        self.size += len(texts) * _TEXT_BYTES + sum(map(len, texts))
+        return range(first, len(self.texts))
 
 
 class Orders:
@@ -105,8 +117,11 @@ class Segment:
         self._parts: dict[str, list[Any]] = {name: [] for name in ("at", *_TEXTS, *_NUMBERS)}
         names = Vocabulary()
         self._words = {name: names if name in _NAMES else Vocabulary() for name in _TEXTS}
-        self._attributes: dict[bytes, int] = {}
-        self._keys_size = 0
+        self._publishers = tracing_frames.Interner()
+        self._publisher_places = np.empty(0, np.int32)
+        self._heads = tracing_frames.Interner()
+        self._attribute_places = np.array([-1], np.int32)
+        """By number of a head: its place, and last that of those that were not asked for."""
 
     @property
     def next_step(self) -> int:
@@ -117,7 +132,8 @@ class Segment:
     def size(self) -> int:
         """About how many bytes it takes in memory."""
         words = {id(one): one.size for one in self._words.values()}
-        return self.rows * _ROW_BYTES + self._keys_size + sum(words.values())
+        heads = self._heads.bytes_used + self._publishers.bytes_used
+        return self.rows * _ROW_BYTES + heads + sum(words.values())
 
     def columns(self) -> dict[str, Any]:
         """The whole, as `sapwood.trace.writer.TraceWriter.write_columns` takes it."""
@@ -150,11 +166,14 @@ class Segment:
 
     def _from_frames(self, batch: _Batch) -> dict[str, Any]:
         """Rows of the notifications in all runs, and the item each comes from."""
-        found = tracing_frames.find(batch.data, batch.ends)
-        publisher = self._publishers(batch.data, found)
+        found = tracing_frames.find(
+            batch.data, batch.ends, batch.is_published, self._publishers, self._heads
+        )
+        self._learn()
+        publisher = self._publisher_places[found.publisher]
+        attributes = self._attribute_places[found.attributes]
         shared = {name: batch.shared(name, self._words[name]) for name in ("kind", *_OF_RUN)}
         is_published = batch.is_published[found.run]
-        attributes = self._published(batch.data, found, is_published)
         columns = {
             "item": batch.item[found.run],
             "at": batch.at[found.run],
@@ -173,30 +192,29 @@ class Segment:
         columns["client_order"] = batch.number(counter)
         return columns
 
-    def _publishers(self, data: Any, found: tracing_frames.Found) -> Any:
-        pieces = tracing_frames.gather(data, found.publisher, found.attributes)
-        places, texts = arrow.distinct(*pieces)
-        names = self._words["publisher"]
-        # One that is no text is nobody's: the broker has refused it.
-        known = [names.place(text.decode(errors="replace")) for text in texts]
-        return np.array(known, np.int32)[places] if known else np.empty(0, np.int32)
-
-    def _published(self, data: Any, found: tracing_frames.Found, is_published: Any) -> Any:
-        """The attributes of what is published; -1 for those that are not fit."""
-        column = np.full(len(is_published), -1, np.int32)
-        if is_published.any():
-            starts, ends = found.attributes[is_published], found.end[is_published]
-            places, heads = arrow.distinct(*tracing_frames.gather(data, starts, ends))
-            column[is_published] = np.array([self._json(head) for head in heads], np.int32)[places]
-        return column
-
-    def _json(self, head: bytes) -> int:
-        """The place of attributes as JSON."""
-        place = self._attributes.get(head)
-        if place is None:
-            self._keys_size += _TEXT_BYTES + len(head)
-            place = self._attributes[head] = self._words["attributes"].place(_as_json(head))
-        return place
+    def _learn(self) -> None:
+        """Look at publishers and attributes that were not seen before."""
+        names, publishers = self._words["publisher"], self._publishers
+        # A publisher that is no text is nobody's: the broker has refused it.
+        new = [
+            names.place(piece.decode(errors="replace"))
+            for piece in publishers.pieces(len(self._publisher_places), publishers.count)
+        ]
+        self._publisher_places = np.append(self._publisher_places, np.array(new, np.int32))
+        words, heads = self._words["attributes"], self._heads
+        known = self._attribute_places[:-1]
+        places: list[int] = []
+        for start in range(len(known), heads.count, _LEARNED_AT_ONCE):
+            end = min(start + _LEARNED_AT_ONCE, heads.count)
+            texts = texts_of(heads.pieces(start, end))
+            fit = [text for text in texts if text is not None]
+            found = words.extend(fit)
+            if len(fit) == len(texts):
+                places += found
+            else:
+                rest = iter(found)
+                places += [-1 if text is None else next(rest) for text in texts]
+        self._attribute_places = np.concatenate([known, np.array([*places, -1], np.int32)])
 
     # Rows that come as such
 
@@ -291,6 +309,18 @@ def _nothing(name: str, count: int) -> Any:
     if name in _TEXTS:
         return np.full(count, -1, np.int32)
     return np.zeros(count, np.float64 if name == "at" else np.int64)
+
+
+def texts_of(attributes: Sequence[bytes]) -> list[str | None]:
+    """Attributes as JSON, from msgpack maps; None for those that a broker refuses.
+
+    All at once if they are all fit, which they nearly always are; else one by one.
+    """
+    try:
+        decoded = decode_attributes(attributes, secrets.token_bytes(8))
+    except FrameError:
+        return [_as_json(one) for one in attributes]
+    return [*_encoder.encode_lines(decoded).decode().split("\n")[:-1]]
 
 
 def _as_json(attributes: bytes) -> str | None:

@@ -6,6 +6,7 @@ directory, or a client, does not need it.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -24,6 +25,12 @@ def modules() -> tuple[Any, Any]:
             "trace files need pyarrow, which is not installed: pip install 'sapwood[trace]'"
         ) from error
     return pa, pq
+
+
+def warm() -> None:
+    """Load all that is needed to write a file, so that no thread of others waits for it later."""
+    empty = from_columns({"step": range(0)}, {})
+    write_columns(empty, io.BytesIO())
 
 
 def schema() -> Any:
@@ -79,34 +86,30 @@ def from_columns(columns: Mapping[str, Any], metadata: Mapping[str, str]) -> Any
         elif column is None:
             array = arrow.nulls(count, field.type)
         else:
-            mask = column == 0 if field.nullable else None
-            array = arrow.array(column, field.type, mask=mask)
+            array = arrow.array(column, field.type, mask=_mask(column, field.nullable))
         fields.append(field)
         arrays.append(array)
     return arrow.Table.from_arrays(arrays, schema=arrow.schema(fields, metadata=dict(metadata)))
 
 
+def _mask(column: Any, nullable: bool) -> Any:
+    """Which numbers are null; None if none is, which is quicker."""
+    return column == 0 if nullable and len(column) and not column.all() else None
+
+
 def _from_texts(column: Texts) -> Any:
     arrow, _ = modules()
-    indices = arrow.array(column.places, arrow.int32(), mask=column.places < 0)
+    mask = column.places < 0 if len(column.places) and column.places.min() < 0 else None
+    indices = arrow.array(column.places, arrow.int32(), mask=mask)
     return arrow.DictionaryArray.from_arrays(indices, arrow.array(column.texts, arrow.string()))
-
-
-def distinct(pieces: Any, offsets: Any) -> tuple[Any, list[bytes]]:
-    """Of many pieces of bytes, one behind the other, the different ones, and which is which.
-
-    `pieces` is an array of bytes, `offsets` one of 32-bit integers: where each piece begins, and
-    the end of the last. Compiled, and other threads go on meanwhile.
-    """
-    arrow, _ = modules()
-    buffers = [None, arrow.py_buffer(offsets), arrow.py_buffer(pieces)]
-    encoded = arrow.Array.from_buffers(arrow.binary(), len(offsets) - 1, buffers)
-    encoded = encoded.dictionary_encode()
-    return encoded.indices.to_numpy(), encoded.dictionary.to_pylist()
 
 
 _COUNTED: Final = ("step", "sequence", "client_order")
 """Columns that mostly grow by one: as differences they take next to nothing."""
+
+
+_BOUNDED: Final = ["run", "broker", "session", "step", "at", "kind"]
+"""Columns whose least and largest value is noted: by these a reader finds what it needs."""
 
 
 def write_rows(table: Any, file: Any) -> None:
@@ -134,11 +137,12 @@ def write_columns(table: Any, file: Any) -> None:
         use_dictionary=[name for name in table.column_names if name not in _COUNTED],
         column_encoding=dict.fromkeys(_COUNTED, "DELTA_BINARY_PACKED"),
         write_page_checksum=True,
+        write_statistics=_BOUNDED,
         store_schema=False,
     ) as writer:
         said = table.schema.metadata
         writer.add_key_value_metadata({key.decode(): said[key].decode() for key in said})
-        writer.write_table(table, row_group_size=table.num_rows)
+        writer.write_table(table, row_group_size=max(1, table.num_rows))
 
 
 def read_table(path: Path) -> Any:

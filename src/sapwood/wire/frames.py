@@ -20,9 +20,9 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -56,6 +56,9 @@ HEAD_BYTES_MAX = 0xFFFF
 
 SEQUENCE_MAX = 2**64 - 1
 
+_ARRAY_32 = b"\xdd"
+"""How msgpack begins an array with a long count."""
+
 _ENVELOPE = struct.Struct("<QddB")
 ENVELOPE_SIZE = _ENVELOPE.size
 """What the body of a notification has before its payload."""
@@ -82,6 +85,7 @@ class _Head(msgspec.Struct, array_like=True, frozen=True):
 
 _encoder = msgspec.msgpack.Encoder(order="sorted")
 _head_decoder = msgspec.msgpack.Decoder(_Head)
+_attributes_decoder = msgspec.msgpack.Decoder(list[_Attributes | bytes])
 
 
 class Envelope(NamedTuple):
@@ -145,6 +149,31 @@ def decode_head(head: bytes) -> tuple[str, dict[str, Value]]:
     except InvalidNotificationError as problem:
         raise FrameError(f"the head of a notification: {problem}") from None
     return decoded.publisher, decoded.attributes
+
+
+def decode_attributes(maps: Sequence[bytes], separator: bytes) -> list[dict[str, Value]]:
+    """The attributes of many notifications at once; a FrameError if those of one are not fit.
+
+    Each is what a head has behind its publisher. They are read in one go, and one that is not whole
+    could take the beginning of the next for its own end. Therefore a separator comes behind each:
+    some bytes that whoever has made the maps cannot know.
+    """
+    between = _encoder.encode(separator)
+    parts = [_ARRAY_32, (2 * len(maps)).to_bytes(4, "big")]
+    for one in maps:
+        parts += (one, between)
+    try:
+        decoded = _attributes_decoder.decode(b"".join(parts))
+        attributes: list[Any] = decoded[::2]
+        if set(map(type, attributes)) - {dict} or decoded[1::2].count(separator) != len(maps):
+            raise FrameError("attributes do not end where they should")
+        for name in set().union(*attributes):
+            check_name(name)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        raise FrameError(f"attributes do not decode: {problem}") from None
+    except InvalidNotificationError as problem:
+        raise FrameError(f"attributes: {problem}") from None
+    return attributes
 
 
 def decode_envelope(body: bytes) -> Envelope:
