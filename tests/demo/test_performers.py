@@ -24,6 +24,7 @@ async def evening() -> None:
             performers.start_publishing(Random(1))
             await until(lambda: performers.published["p"] >= 50, "50 publications")
             await performers.stop_publishing()
+            await performers.flush(20.0)
             count = performers.published.total()
             await until(lambda: performers.delivered["all"] == count, "all are delivered")
             assert 0 < performers.delivered["some"] < count

@@ -80,6 +80,13 @@ class Performers:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    async def flush(self, seconds: float) -> None:
+        """Wait until brokers have accepted what was published, for so long at most."""
+        with suppress(NetworkError, TimeoutError):
+            async with asyncio.timeout(seconds):
+                for bus in self._buses.values():
+                    await bus.flush()
+
     async def _publish(self, one: Publisher, random: Random) -> None:
         """Publish at random times, not in step with anybody else."""
         bus = self._buses[one.name]

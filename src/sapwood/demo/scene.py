@@ -26,6 +26,8 @@ from sapwood.runtime.subscription import Gap
 from sapwood.trace.schema import SETTLE_SECONDS_DEFAULT
 
 LOOK_SECONDS = 0.5
+_CALM_SECONDS = SETTLE_SECONDS_DEFAULT + 0.5
+_CALM_SECONDS_MAX = 30.0
 _BACK_SECONDS = 30.0
 """How long a link may take to come back before that is said."""
 
@@ -124,11 +126,23 @@ class _Scene:
                 await self._play()
                 await performers.stop_publishing()
                 self._say("the publishers stop; what is under way arrives")
-                # What was published last is judged only if the trace goes on for a while.
-                await asyncio.sleep(SETTLE_SECONDS_DEFAULT + 0.5)
+                await self._calm(performers)
             outcome = self._outcome()
             self._say("stopping the brokers, leaves first")
         return outcome
+
+    async def _calm(self, performers: Performers) -> None:
+        """Wait until nothing arrives any more.
+
+        What was published last is judged only if the trace goes on for a while, so that is the
+        least time without a delivery.
+        """
+        await performers.flush(_CALM_SECONDS_MAX)
+        count, since, began = -1, 0.0, self._elapsed
+        while self._elapsed - since < _CALM_SECONDS and self._elapsed - began < _CALM_SECONDS_MAX:
+            if performers.delivered.total() != count:
+                count, since = performers.delivered.total(), self._elapsed
+            await asyncio.sleep(0.1)
 
     def _outcome(self) -> Outcome:
         performers = self._performers
