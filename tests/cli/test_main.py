@@ -80,6 +80,31 @@ def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
         main.run([])
 
 
+def test_a_missing_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    requirements = [
+        "msgspec>=0.19",
+        'numba>=0.61; extra == "spark"',
+        'pandas>=2; extra == "spark"',
+        'numba>=0.61; extra == "matching"',
+        'prometheus-client>=0.21; extra == "network"',
+    ]
+    monkeypatch.setattr("importlib.metadata.requires", lambda name: requirements)
+    for module, extra in {"numba.core": "matching", "prometheus_client": "network"}.items():
+
+        def fail(module: str = module) -> None:
+            raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+
+        monkeypatch.setattr(main, "build_app", lambda fail=fail: lambda *_, **__: fail())
+        assert main.run([]) == ExitStatus.WRONG_USE
+        assert capsys.readouterr().err == (
+            f"error: {module} is not installed; run: pip install 'sapwood[{extra}]'\n"
+        )
+    assert main.extra_with("msgspec") is None
+    assert main.extra_with("gone") is None
+
+
 def test_an_interrupt_is_quiet(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

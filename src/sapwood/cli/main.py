@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import cast
@@ -41,6 +42,9 @@ COMMANDS: dict[str, str] = {
 """Name of each command, and where it is: `module:attribute`."""
 
 _STDOUT_FILENO = 1
+
+_OF_EXTRA = re.compile(r"(?P<name>[A-Za-z0-9._-]+).*; extra == \"(?P<extra>[a-z]+)\"")
+"""A requirement of an extra, as the metadata of a package writes it."""
 
 # All that typer refuses on a command line is a usage error; of those, typer exports only
 # BadParameter, whose base is the one they share.
@@ -96,6 +100,12 @@ def run(arguments: Sequence[str]) -> int:
     except _USAGE_ERRORS as error:
         notice(_usage_message(error))
         return ExitStatus.WRONG_USE
+    except ModuleNotFoundError as missing:
+        extra = extra_with(missing.name or "")
+        if extra is None:
+            raise
+        notice(f"error: {missing.name} is not installed; run: pip install 'sapwood[{extra}]'")
+        return ExitStatus.WRONG_USE
     except (typer.Abort, KeyboardInterrupt):
         return ExitStatus.INTERRUPTED
     except (BrokenPipeError, SystemExit) as leaving:
@@ -105,6 +115,20 @@ def run(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT_FILENO)
         return ExitStatus.DONE
     return status if isinstance(status, int) else ExitStatus.DONE
+
+
+def extra_with(module: str) -> str | None:
+    """The smallest extra of Sapwood that brings a module, if one does."""
+    from importlib.metadata import requires
+
+    wanted = module.partition(".")[0].replace("_", "-").lower()
+    extras: dict[str, list[str]] = {}
+    for requirement in requires("sapwood") or ():
+        found = _OF_EXTRA.match(requirement)
+        if found is not None:
+            extras.setdefault(found["extra"], []).append(found["name"].lower())
+    having = [extra for extra, names in extras.items() if wanted in names]
+    return min(having, key=lambda extra: len(extras[extra]), default=None)
 
 
 def _reader_left(leaving: SystemExit) -> bool:
