@@ -21,11 +21,13 @@ def spark() -> Iterator[SparkSession]:
     session.stop()
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by mark and spread by group
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep all tests of the session in one process, where tests are spread over several."""
+    """Keep all tests of the session in one process, and out of quick checks: it starts slowly."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("spark"))
+            item.add_marker(pytest.mark.slow)
 
 
 TEST_SETTINGS = {"spark.sql.shuffle.partitions": "2"}
