@@ -34,7 +34,7 @@ def ended(*arguments: str, **environment: str) -> Ended:
         [sys.executable, "-m", "sapwood", "broker", *arguments],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=110,
         check=False,
         env={**os.environ, "SAPWOOD_TOKEN": "", **environment},
     )
@@ -65,6 +65,10 @@ def test_an_address_in_use(network: LocalNetwork) -> None:
         [f"{taken.url} is in use; choose another port with --listen, or stop what uses it"],
         "",
     )
+
+
+def test_an_admin_address_in_use(network: LocalNetwork) -> None:
+    taken: BrokerProcess = network["B1"]
     assert ended("--id=B3", "--listen=127.0.0.1:0", f"--admin={taken.admin_port}") == (
         2,
         [
@@ -83,11 +87,11 @@ def test_another_network(network: LocalNetwork, joined: tuple[str, ...]) -> None
     ]
 
 
-def test_wrong_credentials(network: LocalNetwork, joined: tuple[str, ...]) -> None:
-    for given in ({}, {"SAPWOOD_TOKEN": "wrong"}):
-        found = ended("--id=B3", *joined, **given)
-        assert found.status == 2
-        assert found.errors == ["the token is missing or wrong; give this network's token"]
+@pytest.mark.parametrize("token", ["", "wrong"])
+def test_wrong_credentials(network: LocalNetwork, joined: tuple[str, ...], token: str) -> None:
+    found = ended("--id=B3", *joined, SAPWOOD_TOKEN=token)
+    assert found.status == 2
+    assert found.errors == ["the token is missing or wrong; give this network's token"]
 
 
 def test_the_id_of_a_living_broker(network: LocalNetwork, joined: tuple[str, ...]) -> None:
