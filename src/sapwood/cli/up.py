@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from pathlib import Path
 from random import Random
@@ -82,8 +83,9 @@ def _show(network: LocalNetwork, as_json: bool) -> None:
         )
     else:
         for broker in network.values():
-            print(f"{broker.id}  {broker.url}  admin {broker.admin_url}", flush=True)
+            print(f"{broker.id}  {broker.url}  admin {broker.admin_url}")
         notice("Ctrl-C stops them all")
+    sys.stdout.flush()  # whoever reads it need not wait for the end
 
 
 def _about(broker: BrokerProcess) -> dict[str, Any]:
