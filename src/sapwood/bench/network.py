@@ -69,7 +69,7 @@ class Size(NamedTuple):
     subscriptions: int
 
 
-_THOROUGH = Size(5, 0.5, 6000, (1000, 10_000), (2, 3), 1000, 10_000)
+_THOROUGH = Size(5, 0.3, 4000, (1000, 10_000), (2, 3), 1000, 10_000)
 _QUICK = Size(1, 0.05, 400, (1000,), (2,), 50, 500)
 
 _BY_TOPIC: tuple[Peer, ...] = (Sapwood(), Mosquitto(), Nats())
