@@ -80,6 +80,15 @@ def test_each_gets_what_it_matches(
         ]
 
 
+def test_a_subscription_gets_what_others_got_before() -> None:
+    """What is remembered of a head is forgotten when a subscription comes."""
+    dispatch = dispatch_to(first := subscription("x > 0"), subscription("x < 0"))
+    dispatch.deliver(frame(1, x=1))
+    dispatch.add(late := subscription("x = 1"))
+    dispatch.deliver(frame(2, x=1))
+    assert (got(first), got(late)) == ([("p.1", 1), ("p.1", 2)], [("p.1", 2)])
+
+
 def test_what_is_for_an_ended_subscription_is_left_out() -> None:
     kept, ended = subscription("x > 2"), subscription("x < 2")
     dispatch = dispatch_to(kept, ended)
