@@ -5,14 +5,21 @@ from __future__ import annotations
 import asyncio
 import socket
 from contextlib import AsyncExitStack
+from typing import Any
 
 import pytest
 
 import sapwood
 from runtime.living import QUICK_LINK, Tally, broker, port, run, until, url
 from runtime.proxy import Proxy
+from runtime.test_connection import Memory
 from sapwood.errors import RefusedError
-from sapwood.protocol.handshake import WRONG_NETWORK
+from sapwood.protocol.handshake import WRONG_NETWORK, Hello, Resume, Welcome
+from sapwood.runtime.address import Address
+from sapwood.runtime.connection import Connection
+from sapwood.runtime.joining import Joining
+from sapwood.runtime.node import Node
+from sapwood.runtime.peer import Peer
 from sapwood.runtime.server import Server
 from sapwood.runtime.settings import Settings
 
@@ -174,3 +181,104 @@ def test_a_broker_of_another_network_is_not_dialled_again() -> None:
             await server.stop()
 
     run(scenario())
+
+
+# What a welcome means, case by case: meanwhile the other side may have connected from its side.
+
+
+class Case:
+    """A broker B5 that has dialled another one, perhaps with a stream to it already."""
+
+    def __init__(
+        self, other: str, *, known: bool, received: int = 0, connected: bool = False
+    ) -> None:
+        self.node = Node(Settings(id="B5"), 1)
+        self.node.start()
+        self.joining = Joining(self.node, Address("127.0.0.1", 1))
+        self.other = other
+        self.old = self.connection()
+        if known:
+            channel = self.node.new_channel(is_client=False)
+            self.node.enter(Peer(other, 7, channel, is_client=False), self.old, 1000)
+            channel.received = received
+            if not connected:
+                self.old.connection_lost(None)
+        self.before = self.node.peers.get(other)
+        self.new = self.connection()
+
+    def connection(self) -> Connection:
+        made = Connection(self.node, 0.0)
+        made.connection_made(Memory())
+        return made
+
+    def welcome(self, *offered: Resume, resumed: int | None = None, session: int = 7) -> str:
+        """Take a welcome; what has become of the stream and of the connection."""
+        hello = Hello(role="broker", network="n", id="B5", session=1, resume=offered)
+        welcome = Welcome(id=self.other, session=session, version=1, resumed=resumed)
+        self.joining._welcome(self.new, welcome, hello)
+        after = self.node.peers.get(self.other)
+        stream = "gone" if after is None else "same" if after is self.before else "new"
+        stays = after is not None and after.connection is self.new
+        assert stays != self.new.is_closing
+        assert after is None or not stays or self.old.is_closing or self.before is not after
+        return f"{stream} stream, {'new' if stays else 'old'} connection"
+
+
+def resume(other: str, received: int, session: int = 7) -> Resume:
+    return Resume(other, session, received)
+
+
+def welcomed(other: str, *offered: Resume, resumed: int | None = None, **case: Any) -> str:
+    session = case.pop("session", 7)
+
+    async def scenario() -> str:
+        made = Case(other, **case)
+        outcome = made.welcome(*offered, resumed=resumed, session=session)
+        made.node._connections.clear()
+        made.node._all_gone.set()
+        for peer in made.node.peers.values():
+            peer.channel.disconnect()
+        await made.node.stop()
+        return outcome
+
+    return run(scenario())
+
+
+def test_a_broker_that_was_never_here_begins_a_stream() -> None:
+    assert welcomed("B9", known=False) == "new stream, new connection"
+
+
+def test_a_stream_goes_on_where_the_hello_said_it_was() -> None:
+    goes_on = welcomed("B9", resume("B9", 3), resumed=0, known=True, received=3)
+    assert goes_on == "same stream, new connection"
+
+
+def test_a_stream_that_has_moved_since_the_hello_does_not_go_on_from_there() -> None:
+    """The other side would send again what has come meanwhile."""
+    moved = welcomed("B9", resume("B9", 2), resumed=0, known=True, received=3, connected=True)
+    assert moved == "same stream, old connection"
+
+
+def test_streams_that_do_not_fit_together_are_given_up() -> None:
+    apart = welcomed("B9", resume("B9", 3), resumed=99, known=True, received=3)
+    assert apart == "gone stream, old connection"
+
+
+def test_a_stream_that_the_other_side_does_not_have_any_more_begins_anew() -> None:
+    declined = welcomed("B9", resume("B9", 3), known=True, received=3)
+    assert declined == "new stream, new connection"
+    unheard_of = welcomed("B9", known=True, received=3)
+    assert unheard_of == "new stream, new connection"
+
+
+def test_a_new_session_begins_a_new_stream() -> None:
+    restarted = welcomed("B9", resume("B9", 0), known=True, session=8)
+    assert restarted == "new stream, new connection"
+
+
+def test_of_two_connections_that_cross_the_one_of_the_smaller_id_stays() -> None:
+    """On both sides the same one: B5 has dialled this one, and B9 or B1 the other."""
+    crossing: dict[str, Any] = {"known": True, "connected": True}
+    assert welcomed("B9", **crossing) == "same stream, new connection"
+    assert welcomed("B1", **crossing) == "same stream, old connection"
+    assert welcomed("B1", known=True, connected=False) == "same stream, new connection"
