@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 
 import pytest
 
 import sapwood.sync
+from runtime.living import until
 from runtime.serving import chain_in_background
 from sapwood.cli.main import run
 from sapwood.filters.values import Value
+from sapwood.runtime.client import connect
+from sapwood.runtime.peer import Peer
 from sapwood.runtime.server import Server
 
 Captured = pytest.CaptureFixture[str]
@@ -75,25 +78,32 @@ def test_the_time_may_end_it(server: Server, capsys: Captured) -> None:
     assert capsys.readouterr().out == ""
 
 
-def test_a_lost_broker_is_a_gap_on_stderr(capsys: Captured) -> None:
-    with chain_in_background(1) as servers:
-        server = servers[0]
-
-        def lose() -> None:
-            """Make the broker forget its client, as one that was started anew."""
-            node = server.node
-            [peer] = [peer for peer in node.peers.values() if peer.is_client]
-            node.session += 1
-            assert peer.connection is not None
-            peer.connection.abort("a test")
-
-        loop = server.node._loop
-        assert loop is not None
-        lost = threading.Timer(0.5, loop.call_soon_threadsafe, [lose])
-        lost.start()
-        assert run(["subscribe", "-s", str(server.address), "true", "--timeout", "2"]) == 0
-        lost.join()
+def test_a_lost_broker_is_a_gap_on_stderr(server: Server, capsys: Captured) -> None:
+    loop = server.node._loop
+    assert loop is not None
+    losing = asyncio.run_coroutine_threadsafe(_lose_the_client(server), loop)
+    words = ["subscribe", "-s", str(server.address), "true", "--count", "1", "--timeout", "60"]
+    assert run(words) == 0
+    losing.result(20)
     assert "gap: the broker was lost; now connected to B1\n" in capsys.readouterr().err
+
+
+async def _lose_the_client(server: Server) -> None:
+    """Forget a client, as a broker that was started anew; publish when it is back."""
+
+    def subscribers() -> list[Peer]:
+        clients = server.node.broker.clients
+        peers = [peer for peer in server.node.peers.values() if peer.connection is not None]
+        return [peer for peer in peers if clients.claims(peer.name, "subscribed")]
+
+    await until(lambda: len(subscribers()) == 1, "it has subscribed")
+    [lost] = subscribers()
+    server.node.session += 1
+    assert lost.connection is not None
+    lost.connection.abort("a test")
+    await until(lambda: subscribers() not in ([], [lost]), "it has subscribed again")
+    async with connect(str(server.address)) as bus:
+        await bus.publish({"x": 1}, confirm=True)
 
 
 @pytest.mark.parametrize(

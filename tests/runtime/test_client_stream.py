@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
@@ -66,6 +67,22 @@ def test_a_silent_broker_is_noticed_and_left() -> None:
             found = await wanted.get(20)
             assert not isinstance(found, Gap)
             assert found["x"] == 1
+
+    run(scenario())
+
+
+def test_time_in_which_this_process_stood_still_does_not_count() -> None:
+    async def scenario() -> None:
+        async with broker("B1") as server, connect(url(server)) as bus:
+            connection = bus._stream.connection
+            assert connection is not None
+            closing = []
+            for late in (100.0, 0.0):
+                connection.has_heard = False
+                connection.heard_at -= 1000
+                bus._stream._look_after(connection, time.monotonic() - late)
+                closing.append(connection.is_closing)
+            assert closing == [False, True]
 
     run(scenario())
 

@@ -197,7 +197,7 @@ class Stream:
             self._broker_session = 0
             connection.close(Goodbye(PROTOCOL, "this is another stream; beginning anew"))
             return
-        self._look_after(connection)
+        self._look_after(connection, time.monotonic())
         self.flush()
 
     def _begin_anew(self, welcome: Welcome) -> None:
@@ -325,13 +325,18 @@ class Stream:
 
     # Keep-alive
 
-    def _look_after(self, connection: Connection) -> None:
-        """Keep a connection alive, or notice that it is dead; again and again."""
+    def _look_after(self, connection: Connection, due: float) -> None:
+        """Keep a connection alive, or notice that it is dead; again and again.
+
+        If this comes much later than it was due, it was this process that stood still: the broker
+        may have said something that was not read yet.
+        """
         if connection is not self.connection:
             return
         now = time.monotonic()
         silence = self._hello.silence
-        if connection.has_heard:
+        step = silence / 8
+        if connection.has_heard or now > due + step:
             connection.has_heard = False
             connection.heard_at = now
         elif now - connection.heard_at > silence:
@@ -343,4 +348,4 @@ class Stream:
         elif now - connection.wrote_at > (connection.silence or silence) / 4:
             connection.say(Ping())
         loop = asyncio.get_running_loop()
-        self._alive_timer = loop.call_later(silence / 8, self._look_after, connection)
+        self._alive_timer = loop.call_later(step, self._look_after, connection, now + step)
