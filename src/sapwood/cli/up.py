@@ -59,8 +59,8 @@ def up(
     signal.signal(signal.SIGTERM, _interrupt)
     notice(f"starting {brokers} brokers")
     with network:
-        _show(network, as_json)
         try:
+            _show(network, as_json)
             _report_deaths(network)
         except KeyboardInterrupt:
             notice("stopping")
