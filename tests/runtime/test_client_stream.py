@@ -13,7 +13,7 @@ from sapwood.errors import RefusedError, UnconfirmedError
 from sapwood.protocol import handshake
 from sapwood.runtime.client import Bus, connect
 from sapwood.runtime.server import Server
-from sapwood.runtime.settings import Settings
+from sapwood.runtime.settings import ClientSettings, Settings
 from sapwood.runtime.subscription import Gap
 
 
@@ -87,17 +87,19 @@ def test_time_in_which_this_process_stood_still_does_not_count() -> None:
     run(scenario())
 
 
-def test_an_idle_connection_is_kept() -> None:
-    """Both sides hear from each other though nothing is published."""
+@pytest.mark.parametrize(("ours", "theirs"), [(0.5, 60.0), (60.0, 2.0)])
+def test_an_idle_connection_is_kept(ours: float, theirs: float) -> None:
+    """Each side hears from the other as often as it wants to, though nothing is published."""
 
     async def scenario() -> None:
+        client = ClientSettings(silence_seconds=theirs)
         async with (
-            broker("B1") as server,
+            broker("B1", client=client) as server,
             Proxy(port(server)) as proxy,
-            connect(proxy.url, silence_seconds=0.5) as bus,
+            connect(proxy.url, silence_seconds=ours) as bus,
         ):
             over = asyncio.Event()
-            asyncio.get_running_loop().call_later(2.5, over.set)
+            asyncio.get_running_loop().call_later(2 * min(ours, theirs) + 1.5, over.set)
             await over.wait()
             assert bus.is_connected
             assert proxy.connections == 1

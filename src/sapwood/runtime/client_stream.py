@@ -335,7 +335,8 @@ class Stream:
             return
         now = time.monotonic()
         silence = self._hello.silence
-        step = silence / 8
+        stands = connection.silence or silence
+        step = min(silence, stands) / 8
         if connection.has_heard or now > due + step:
             connection.has_heard = False
             connection.heard_at = now
@@ -345,7 +346,7 @@ class Stream:
         if connection.has_written:
             connection.has_written = False
             connection.wrote_at = now
-        elif now - connection.wrote_at > (connection.silence or silence) / 4:
+        elif now - connection.wrote_at > stands / 4:
             connection.say(Ping())
         loop = asyncio.get_running_loop()
         self._alive_timer = loop.call_later(step, self._look_after, connection, now + step)
