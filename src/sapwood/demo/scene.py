@@ -138,7 +138,8 @@ class _Scene:
         least time without a delivery.
         """
         await performers.flush(_CALM_SECONDS_MAX)
-        count, since, began = -1, 0.0, self._elapsed
+        count = performers.delivered.total()
+        since = began = self._elapsed
         while self._elapsed - since < _CALM_SECONDS and self._elapsed - began < _CALM_SECONDS_MAX:
             if performers.delivered.total() != count:
                 count, since = performers.delivered.total(), self._elapsed
