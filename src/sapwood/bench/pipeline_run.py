@@ -64,8 +64,8 @@ def _sums(rows: DataFrame) -> Any:
         item["run"]: RunFacts(item["s"], item["end"], False) for item in ends.toArrow().to_pylist()
     }
     owed = owed_sums(groups.publications(rows, None), gather(rows, facts))
-    compared = groups.compare(owed, groups.delivered_sums(rows)).where("not is_same")
-    found = compared.agg(fn.count(fn.lit(1)), fn.sum("delivered")).toArrow().to_pylist()[0]
+    compared = groups.compare(owed, groups.delivered_sums(rows, places=False)).where("not is_same")
+    found = compared.agg(fn.count(fn.lit(1)), fn.sum("n")).toArrow().to_pylist()[0]
     return [list(found.values())]
 
 

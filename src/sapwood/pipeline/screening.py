@@ -47,7 +47,7 @@ def segments(rows: DataFrame) -> DataFrame:
         .select(
             stream.alias("stream"),
             fn.coalesce("client_order", "step").alias("place"),
-            "sequence",
+            fn.coalesce("sequence", fn.lit(0)).alias("sequence"),
         )
         .mapInArrow(_look_over, _SEGMENTS)
     )

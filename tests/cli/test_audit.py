@@ -1,0 +1,80 @@
+"""`sapwood audit`: what it prints, and its exit status."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.planting import Planted, write_run
+from sapwood.cli.audit import show
+from sapwood.cli.main import run
+from sapwood.pipeline.report import AuditReport
+
+MASTER = ["--master", "local[2]"]
+COUNTS = (
+    "published expected delivered lost duplicated early unexpected out_of_order_fifo "
+    "out_of_order_causal unjudged"
+)
+
+
+@pytest.mark.slow
+def test_a_broken_trace_is_a_no(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(tmp_path, Planted("r").usual({3: "lost"}))
+    assert run(["audit", str(tmp_path), "--json", *MASTER]) == 1
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    assert list(found)[:10] == COUNTS.split()
+    assert (found["published"], found["expected"], found["lost"]) == (24, 72, 1)
+    assert found["delivered"] == 71
+    assert found["violations"][0]["notification"] == "p1.1:3"
+    assert "1 files" in printed.err
+
+
+def test_a_report_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    violation = {
+        "kind": "out_of_order_fifo", "run": "r", "notification": "p.1:1", "client": "a.1",
+        "at": 1.0, "because": "p.1:2", "path": "published at B1 at 1 s",
+    }  # fmt: skip
+    latency = {"timed": 9, "p50": 0.5, "p99": 1.0, "most": 2.0}
+    report = AuditReport(
+        directory="d", runs=1, published=5, expected=9, delivered=9, out_of_order_fifo=12,
+        wrong_runs=["r"], violations=[violation] * 12, latency=[latency],
+    )  # fmt: skip
+    show(report)
+    shown = capsys.readouterr().out
+    assert "1 run: published 5, expected 9, delivered 9 (early 0)" in shown
+    assert "out_of_order_fifo: p.1:1 at a.1 in run r, after p.1:2\n    published at B1" in shown
+    assert "and more" in shown
+    assert shown.endswith("wrong: r\n")
+    show(AuditReport(directory="d", runs=2))
+    assert capsys.readouterr().out.endswith("correct\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["gone"], "gone does not exist"),
+        ([".", "--settle", "-1"], "--settle"),
+        ([".", "--settle", "soon"], "--settle"),
+    ],
+)
+def test_wrong_use(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["audit", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_damaged_files_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1")
+    assert run(["audit", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert "bad.parquet cannot be read" in error
+    assert error.count("\n") == 1

@@ -1,0 +1,108 @@
+"""What publications oblige to, batch by batch, as one pair at a time would say."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sapwood.filters import Filter
+from sapwood.pipeline.evidence import Evidence, Stated, _arrange
+from sapwood.pipeline.owed import _by_number, _Owed, _pairs, _Sums
+
+FILTERS = ("x = 1", "x > 1", "y = 1", "true")
+
+
+def evidence(random: Random, *, required: bool) -> Evidence:
+    found = Evidence("r", 1.0, 20.0, required)
+    found.filters = FILTERS
+    for client in range(6):
+        found.subscriptions[f"c{client}.1"] = [
+            Stated(number, 0.0, random.randint(0, 10), random.choice([12.0, 25.0]), (0.0,))
+            for number in random.sample(range(4), random.randint(1, 4))
+        ]
+    found.advertisements = {"p0.1": [Stated(1, 0.0, 2.0, 15.0, (0.0,))]}
+    found.clients = tuple(found.subscriptions)
+    _arrange(found)
+    return found
+
+
+def publications(random: Random, count: int) -> Any:
+    texts = ['{"x": 1}', '{"x": 2}', '{"x": 2, "y": 1}', "{}", None]
+    return pa.RecordBatch.from_pydict(
+        {
+            "run": ["r"] * count,
+            "publisher": [f"p{random.randrange(3)}.1" for _ in range(count)],
+            "sequence": [random.randrange(1, 10**6) for _ in range(count)],
+            "at": [random.randint(0, 40) / 2 for _ in range(count)],
+            "attributes": [random.choice(texts) for _ in range(count)],
+        }
+    )
+
+
+def one_by_one(found: Evidence, batch: Any) -> list[tuple[str, str, int]]:
+    pairs = []
+    for row in batch.to_pylist():
+        if row["attributes"] is None or row["at"] + found.settle > found.end:
+            continue
+        event = eval(row["attributes"])
+        matched = {number for number, text in enumerate(FILTERS) if Filter(text).matches(event)}
+        if found.advertisements_required and not found.was_advertised(
+            row["publisher"], row["at"], matched
+        ):
+            continue
+        for client, claims in found.subscriptions.items():
+            if any(c.number in matched and c.obliges(row["at"], found.settle) for c in claims):
+                pairs.append((client, row["publisher"], row["sequence"]))
+    return sorted(pairs)
+
+
+@pytest.mark.parametrize("required", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_pairs_are_those_of_the_definition(seed: int, required: bool) -> None:
+    random = Random(seed)
+    found, batch = evidence(random, required=required), publications(random, 200)
+    owed = _Owed(found, batch)
+    named = [
+        (found.clients[client], owed.names[publisher], int(sequence))
+        for client, publisher, sequence in zip(
+            owed.clients, owed.publishers, owed.sequences, strict=True
+        )
+    ]
+    assert sorted(named) == one_by_one(found, batch)
+
+
+def test_sums_over_batches_are_those_over_all() -> None:
+    random = Random(1)
+    found, batch = evidence(random, required=False), publications(random, 100)
+    whole, parts = _Sums(found), _Sums(found)
+    whole.add(batch)
+    for start in range(0, 100, 30):
+        parts.add(batch.slice(start, 30))
+    rows = [sorted(map(str, next(sums.batches()).to_pylist())) for sums in (whole, parts)]
+    assert rows[0] == rows[1]
+    counts = sum(row["n"] for row in next(whole.batches()).to_pylist())
+    assert counts == len(one_by_one(found, batch))
+
+
+def test_nothing_owed_is_no_rows() -> None:
+    found = Evidence("r", 1.0, 20.0, False)
+    sums = _Sums(found)
+    sums.add(publications(Random(2), 10))
+    assert list(sums.batches()) == []
+
+
+def test_only_the_groups_asked_for_are_listed() -> None:
+    random = Random(3)
+    found, batch = evidence(random, required=False), publications(random, 100)
+    groups = {"r": {"p1.1": ["c2.1", "nobody.1"]}}
+    wanted = _by_number({"r": found}, groups)["r"]
+    pairs = _pairs(found, batch, wanted).to_pylist()
+    assert sorted((row["client"], row["publisher"], row["sequence"]) for row in pairs) == [
+        pair for pair in one_by_one(found, batch) if pair[:2] == ("c2.1", "p1.1")
+    ]
+    assert pairs
+    assert np.array(wanted(["p1.1"])).sum() == 1
