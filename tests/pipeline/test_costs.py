@@ -48,7 +48,7 @@ def test_no_tree_is_cheaper_than_the_least() -> None:
 
 
 def _trees(links: list[tuple[str, str]]) -> list[tuple[tuple[str, str], ...]]:
-    found = []
+    found: list[tuple[tuple[str, str], ...]] = []
     for chosen in combinations(links, 4):
         groups = Groups(NAMES)
         if sum(groups.join(*link) for link in chosen) == len(chosen):

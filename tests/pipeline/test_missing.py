@@ -24,7 +24,7 @@ def test_gaps_and_who_is_concerned(spark: SparkSession, tmp_path: Path) -> None:
     trace.subscribe(2, "ann.1")
     trace.publish(4, "bob.1", 1, broker="B3")
     trace.add(7, "trace_gap", session=2)
-    trace.clock(9)
+    trace.clock(9, session=2)
     write_run(tmp_path, trace.rows)
     rows = read_traces(tmp_path, spark=spark)
     gaps = find_gaps(rows, ["r"])["r"]
