@@ -21,7 +21,15 @@ CONSTRAINTS = ROOT / "requirements" / "constraints.txt"
 
 # Download of each extra with all it pulls in, in MB, measured on Linux x86-64 with an empty
 # cache; "" is the base. What is really fetched is added up and printed at the end.
-EXPECTED_MB = {"": 6, "matching": 80, "network": 6, "trace": 55, "spark": 530, "dev": 118, "docs": 6}
+EXPECTED_MB = {
+    "": 6,
+    "matching": 80,
+    "network": 6,
+    "trace": 55,
+    "spark": 530,
+    "dev": 118,
+    "docs": 6,
+}
 
 _FETCH_LINE = re.compile(
     r"^\s*(?P<how>Downloading|Using cached) (?P<name>\S+) \((?P<size>[\d.]+) (?P<unit>[kMG]?B)\)"

@@ -275,7 +275,7 @@ class AddressError(SapwoodError, ValueError):
 
 
 class ConfigurationError(SapwoodError, ValueError):
-    """A setting is wrong: `key` is where, `problem` what, `origin` the file or option it is from."""
+    """A setting is wrong: `key` is where, `problem` what, `origin` the file or option."""
 
     def __init__(self, problem: str, key: str = "", origin: str = "") -> None:
         super().__init__(problem, key, origin)
