@@ -137,7 +137,8 @@ def settled_at_once(original: Any) -> Any:
         done, self.under_way = self.under_way, []
         effects: list[Effect] = []
         for request in done:
-            effects += request.on_settled()
+            if request.on_settled is not None:
+                effects += request.on_settled()
         return effects
 
     return start

@@ -23,7 +23,7 @@ def test_a_read_that_ends_anywhere_is_whole_frames_and_a_rest(
     """What is whole, and how much of it counts, wherever the read ends."""
     joined = b"".join(run)
     cut = data.draw(st.integers(0, len(joined)))
-    whole = []
+    whole: list[bytes] = []
     for one in run:
         if len(b"".join([*whole, one])) > cut:
             break
