@@ -93,7 +93,7 @@ class ClientSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             description="Notifications kept for a client until it has acknowledged them. "
             "Beyond it slow_policy decides.",
         ),
-    ] = 4 * 2**20
+    ] = 16 * 2**20  # more than one source can bring before the client's own socket is read again
     control_bytes: Annotated[
         int,
         Meta(
