@@ -7,12 +7,9 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sapwood.errors import BenchmarkError
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 MASTER = "local[2]"
 _SAMPLE_SECONDS = 0.25
@@ -51,28 +48,25 @@ def measure(plan: dict[str, Any]) -> dict[str, Any]:
 # --- the questions ----------------------------------------------------------------------------
 
 
-def _sums(rows: DataFrame) -> Any:
+def _sums(rows: Any) -> Any:
     """Groups of subscriber and publisher that differ, and deliveries in them."""
-    from pyspark.sql import functions as fn  # noqa: PLC0415
-
     from sapwood.pipeline import groups  # noqa: PLC0415
     from sapwood.pipeline.evidence import RunFacts, gather  # noqa: PLC0415
     from sapwood.pipeline.owed import owed_sums  # noqa: PLC0415
 
-    ends = rows.groupBy("run").agg(fn.max("at").alias("end"), fn.max("settle_seconds").alias("s"))
+    ends = rows.groupBy("run").agg({"at": "max", "settle_seconds": "max"})
     facts = {
-        item["run"]: RunFacts(item["s"], item["end"], False) for item in ends.toArrow().to_pylist()
+        item["run"]: RunFacts(item["max(settle_seconds)"], item["max(at)"], False)
+        for item in ends.toArrow().to_pylist()
     }
     owed = owed_sums(groups.publications(rows, None), gather(rows, facts))
     compared = groups.compare(owed, groups.delivered_sums(rows, places=False)).where("not is_same")
-    found = compared.agg(fn.count(fn.lit(1)), fn.sum("n")).toArrow().to_pylist()[0]
+    found = compared.selectExpr("count(1)", "sum(n)").toArrow().to_pylist()[0]
     return [list(found.values())]
 
 
-def _order(rows: DataFrame) -> Any:
+def _order(rows: Any) -> Any:
     """Deliveries that came after a later one of their publisher."""
-    from pyspark.sql import functions as fn  # noqa: PLC0415
-
     from sapwood.pipeline import order, screening  # noqa: PLC0415
     from sapwood.pipeline.local import to_frame  # noqa: PLC0415
 
@@ -82,25 +76,25 @@ def _order(rows: DataFrame) -> Any:
     if not streams:
         return [[0]]
     chosen = delivered.where(screening.stream_of_deliveries().isin(*streams))
-    events = chosen.select(
-        fn.xxhash64("run").alias("in_run"),
-        fn.xxhash64("run", "client").alias("who"),
-        fn.xxhash64("run", "publisher").alias("publisher"),
+    events = chosen.selectExpr(
+        "xxhash64(run) as in_run",
+        "xxhash64(run, client) as who",
+        "xxhash64(run, publisher) as publisher",
         "sequence",
         "at",
-        fn.col("client_order").alias("by_count"),
-        fn.lit(0.0).alias("by_time"),
+        "client_order as by_count",
+        "0D as by_time",
         "broker",
         "session",
         "step",
     )
     slots = to_frame(rows.sparkSession, {"run": "string", "slots": "bigint"}, [("bench", 2)])
-    spread = slots.select(fn.xxhash64("run").alias("in_run"), "slots")
+    spread = slots.selectExpr("xxhash64(run) as in_run", "slots")
     faults = order.faults_of_order(events, None, spread)
-    return [[faults.where(fn.col("fault").bitwiseAND(order.FIFO) > 0).count()]]
+    return [[faults.where(f"fault & {order.FIFO} > 0").count()]]
 
 
-def _shared(rows: DataFrame) -> Any:
+def _shared(rows: Any) -> Any:
     """Notifications that concern both brokers of each pair."""
     from sapwood.pipeline.matrix import patterns, shared_traffic  # noqa: PLC0415
 
@@ -109,7 +103,7 @@ def _shared(rows: DataFrame) -> Any:
     return [list(row.values()) for row in shared.toArrow().to_pylist()]
 
 
-def _audit(rows: DataFrame) -> Any:
+def _audit(rows: Any) -> Any:
     """Everything: counts, and the violations listed."""
     from sapwood.pipeline.auditing import audit  # noqa: PLC0415
 
@@ -124,7 +118,7 @@ def _audit(rows: DataFrame) -> Any:
     return {"counts": counts, "violations": sorted(violations)}
 
 
-_QUESTIONS: dict[str, Callable[[DataFrame], Any]] = {
+_QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "sums": _sums,
     "order": _order,
     "shared": _shared,
