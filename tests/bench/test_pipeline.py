@@ -12,8 +12,8 @@ from sapwood.bench.pipeline import Size, measure, report
 SMALL = Size(deliveries=8_000, faults=2, rounds=1, grown=0)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.long
+@pytest.mark.timeout(1800)
 def test_all_agree_and_the_audit_is_exact(tmp_path: Path) -> None:
     messages: list[str] = []
     figures = measure(tmp_path, SMALL, 1, messages.append)

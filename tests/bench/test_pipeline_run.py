@@ -1,11 +1,18 @@
-"""Measuring a tree of processes."""
+"""The questions have the answers that others give; and measuring a tree of processes."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
-from sapwood.bench.pipeline_run import Peak, tree_seconds
+import pytest
+
+from sapwood.bench import pipeline_rivals
+from sapwood.bench.pipeline_run import QUESTIONS, Peak, tree_seconds
+from sapwood.bench.pipeline_trace import write_trace
+from sapwood.pipeline.session import open_session
+from sapwood.pipeline.traces import read_traces
 
 
 def test_what_a_child_takes_counts() -> None:
@@ -25,3 +32,14 @@ def test_the_highest_memory_is_kept() -> None:
     with Peak() as peak:
         pass
     assert peak.megabytes > 5
+
+
+@pytest.mark.slow
+def test_spark_and_its_rivals_give_the_same_answers(tmp_path: Path) -> None:
+    write_trace(tmp_path, 4000, seed=1, faults=2)
+    rows = read_traces(tmp_path, spark=open_session("local[2]", short=True))
+    assert QUESTIONS["order"](rows) == [[2]]
+    for question in ("sums", "shared"):
+        for rival in pipeline_rivals.available():
+            plan = {"rival": rival, "question": question, "directory": str(tmp_path)}
+            assert pipeline_rivals.measure(plan)["answer"] == QUESTIONS[question](rows)

@@ -27,6 +27,9 @@ MEGABYTES_MAX = 8000
 GROWTH_MAX = 0.15
 """How much more memory four times the rows may take."""
 
+SHORT_DELIVERIES_MAX = 1_000_000
+"""Up to so many, Spark is started to start quickly."""
+
 _STUDY = "sapwood.bench.pipeline_study"
 
 
@@ -59,11 +62,9 @@ def measure(folder: Path, size: Size, seed: int, progress: Progress) -> dict[str
     progress(f"pipeline: writing a trace of {size.deliveries:,} deliveries")
     trace = folder / "trace"
     planted = write_trace(trace, size.deliveries, seed, size.faults)
-    questions = {
-        question: _ask(question, str(trace), size.rounds, progress) for question in TIMES_MAX
-    }
+    questions = {question: _ask(_plan(question, trace, size), progress) for question in TIMES_MAX}
     progress("pipeline: the whole audit")
-    plan = {"question": "audit", "directory": str(trace), "rounds": 1}
+    plan = _plan("audit", trace, size)
     whole = call_fresh("sapwood.bench.pipeline_run:measure", plan)
     found = whole.pop("answer")
     figures: dict[str, Any] = {
@@ -88,15 +89,20 @@ def _grow(directory: Path, deliveries: int, seed: int, progress: Progress) -> di
     return {"deliveries": deliveries, **found}
 
 
-def _ask(question: str, directory: str, rounds: int, progress: Progress) -> dict[str, Any]:
+def _plan(question: str, trace: Path, size: Size) -> dict[str, Any]:
+    rounds = 1 if question == "audit" else size.rounds
+    short = size.deliveries <= SHORT_DELIVERIES_MAX
+    return {"question": question, "directory": str(trace), "rounds": rounds, "short": short}
+
+
+def _ask(plan: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """One question, of everybody in turn."""
-    progress(f"pipeline: {question}")
-    plan = {"question": question, "directory": directory, "rounds": rounds}
+    progress(f"pipeline: {plan['question']}")
     asked = {"Sapwood": call_fresh("sapwood.bench.pipeline_run:measure", plan)}
     for rival in pipeline_rivals.available():
         answers = [
             call_fresh("sapwood.bench.pipeline_rivals:measure", {**plan, "rival": rival})
-            for _ in range(rounds)
+            for _ in range(plan["rounds"])
         ]
         asked[rival] = min(answers, key=lambda one: float(one["seconds"]))
     answers = [one.pop("answer") for one in asked.values()]
