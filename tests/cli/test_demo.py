@@ -35,7 +35,7 @@ def counts(text: str) -> dict[str, int]:
     return {name: int(number.replace(",", "")) for name, number in lines}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_nothing_is_lost_and_nothing_left_running(tmp_path: Path) -> None:
     done = subprocess.run(
@@ -74,7 +74,9 @@ def test_three_losses_are_found(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
+)
 def test_stopped_in_the_middle_it_leaves_nothing_running(tmp_path: Path, number: int) -> None:
     with subprocess.Popen(
         command(tmp_path, "--brokers=2", "--seconds=500"), stdout=subprocess.PIPE, text=True
