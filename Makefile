@@ -12,7 +12,7 @@ MADE    := $(VENV)/.made
 RUN     := $(VENV)/.installed-run
 DEV     := $(VENV)/.installed-dev
 DOCS    := $(VENV)/.installed-docs
-PYTEST  := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+PYTEST  := $(BIN)/python -m pytest -n $(JOBS)
 
 # A .venv that was moved, half made, or whose interpreter is gone is made again.
 HERE    := $(shell cat $(MADE) 2>/dev/null)

@@ -1,10 +1,15 @@
-"""Settings of the whole suite: how hard Hypothesis tries.
+"""Settings of the whole suite: how hard Hypothesis tries, and which tests share a process.
 
 `make check` tries a little, the same examples every time; `make test` tries more, again the
 same, so that CI never fails by luck; `make test-long` draws new examples every time, and
 what it finds goes into the test as an `@example`.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 _SLOW_MACHINES = [HealthCheck.too_slow]
@@ -26,3 +31,23 @@ settings.register_profile(
     print_blob=True,
 )
 settings.load_profile("quick")
+
+
+TOGETHER = {"tests/pipeline/test_study_cluster.py": "cluster", "tests/pipeline/": "spark"}
+"""Tests that share something that takes long to start, by where they are; the first that fits."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Where tests are spread over processes, keep those together that share what is slow to start.
+
+    The marks by which xdist would do it have no effect with the structured node ids of pytest 9.
+    """
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+    class Together(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            found = (name for path, name in TOGETHER.items() if nodeid.startswith(path))
+            return next(found, nodeid)
+
+    return Together(config, log) if config.getvalue("dist") == "load" else None

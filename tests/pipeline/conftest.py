@@ -21,12 +21,11 @@ def spark() -> Iterator[SparkSession]:
     session.stop()
 
 
-@pytest.hookimpl(tryfirst=True)  # before tests are chosen by mark and spread by group
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by mark
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep all tests of the session in one process, and out of quick checks: it starts slowly."""
+    """Keep tests of the session out of quick checks: it starts slowly."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("spark"))
             item.add_marker(pytest.mark.slow)
 
 

@@ -16,6 +16,8 @@ from sapwood.pipeline.session import spark_session
 from sapwood.pipeline.study import Progress, run_study
 from sapwood.pipeline.study_file import load
 
+CODE = "tests"
+
 
 def main(file: str, folder: str, master: str, *groups: str) -> None:
     """Run it."""
@@ -29,7 +31,7 @@ def main(file: str, folder: str, master: str, *groups: str) -> None:
             killed_after = at.done
 
     with spark_session(master, short=True) as spark:
-        outcome = run_study(spark, load(Path(file)), folder, progress=follow)
+        outcome = run_study(spark, load(Path(file)), folder, progress=follow, code=CODE)
     print(
         json.dumps(
             {

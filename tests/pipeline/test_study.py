@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.cloudpickle import register_pickle_by_value
 
-from pipeline.samples import TINY, digest_without_spark, rows_without_spark, tiny
+from pipeline.samples import CODE, TINY, digest_without_spark, rows_without_spark, tiny
 from sapwood.errors import StudyError
 from sapwood.pipeline.statistics import t_quantile
 from sapwood.pipeline.study import Progress, check_measures, run_study
@@ -47,7 +47,7 @@ class Stopped(Exception):  # noqa: N818 - as a person would
 def test_a_study_is_the_sum_of_its_runs(spark: SparkSession, tmp_path: Path) -> None:
     study = tiny()
     seen: list[Progress] = []
-    outcome = run_study(spark, study, str(tmp_path / "out"), progress=seen.append)
+    outcome = run_study(spark, study, str(tmp_path / "out"), progress=seen.append, code=CODE)
     assert outcome.digest == digest_without_spark(study)
     assert (outcome.runs, outcome.reused, outcome.failures, outcome.violations) == (12, 0, [], [])
     assert [one.done for one in seen] == sorted(one.done for one in seen)
@@ -93,24 +93,26 @@ def test_an_interrupted_study_goes_on(spark: SparkSession, tmp_path: Path) -> No
             raise Stopped
 
     with pytest.raises(Stopped):
-        run_study(spark, study, folder, progress=stop)
+        run_study(spark, study, folder, progress=stop, code=CODE)
     seen: list[Progress] = []
-    outcome = run_study(spark, study, folder, progress=seen.append)
+    outcome = run_study(spark, study, folder, progress=seen.append, code=CODE)
     assert 0 < outcome.reused < 12
     assert seen[0].done == outcome.reused
     assert outcome.digest == digest_without_spark(study)
-    again = run_study(spark, study, folder, simulating=forbidden)
+    again = run_study(spark, study, folder, simulating=forbidden, code=CODE)
     assert (again.reused, again.digest, again.points) == (12, outcome.digest, outcome.points)
     assert pq.read_table(tmp_path / "runs").num_rows == 12
 
 
 def test_a_study_that_grows_does_only_what_is_new(spark: SparkSession, tmp_path: Path) -> None:
     folder = str(tmp_path)
-    run_study(spark, parse(TINY.replace("[0, 1]", "[0]")), folder)
-    outcome = run_study(spark, tiny(), folder)
+    run_study(spark, parse(TINY.replace("[0, 1]", "[0]")), folder, code=CODE)
+    outcome = run_study(spark, tiny(), folder, code=CODE)
     assert (outcome.runs, outcome.reused) == (12, 6)
     assert outcome.digest == digest_without_spark(tiny())
-    fewer = run_study(spark, parse(TINY.replace("[0, 1]", "[1]")), folder, simulating=forbidden)
+    fewer = run_study(
+        spark, parse(TINY.replace("[0, 1]", "[1]")), folder, simulating=forbidden, code=CODE
+    )
     assert (fewer.runs, fewer.reused) == (6, 6)
     assert {row["parameters"]["workload.overlap"] for row in fewer.points} == {1}
 
@@ -127,8 +129,8 @@ def test_other_code_does_all_again_and_mixes_nothing(spark: SparkSession, tmp_pa
 
 def test_a_failing_run_is_told_and_tried_again(spark: SparkSession, tmp_path: Path) -> None:
     folder = str(tmp_path)
-    outcome = run_study(spark, tiny(), folder, simulating=breaks_covering)
-    blamed = [run for run in runs_of(tiny()) if run.repeat == 2]
+    outcome = run_study(spark, tiny(), folder, simulating=breaks_covering, code=CODE)
+    blamed = [run for run in runs_of(tiny(), CODE) if run.repeat == 2]
     blamed = [run for run in blamed if run.parameters["routing.algorithm"] == "covering"]
     assert sorted(one.run for one in outcome.failures) == sorted(run.run for run in blamed)
     assert {one.seed for one in outcome.failures} == {blamed[0].seed}
@@ -140,14 +142,14 @@ def test_a_failing_run_is_told_and_tried_again(spark: SparkSession, tmp_path: Pa
     }
     assert runs == {2}, "the others are there"
     assert pq.read_table(tmp_path / "failures").num_rows == 2
-    mended = run_study(spark, tiny(), folder)
+    mended = run_study(spark, tiny(), folder, code=CODE)
     assert (mended.reused, mended.failures) == (10, [])
     assert mended.digest == digest_without_spark(tiny())
     assert pq.read_table(tmp_path / "failures").num_rows == 0
 
 
 def test_violations_are_told(spark: SparkSession, tmp_path: Path) -> None:
-    outcome = run_study(spark, tiny(), str(tmp_path), simulating=violating)
+    outcome = run_study(spark, tiny(), str(tmp_path), simulating=violating, code=CODE)
     assert len(outcome.violations) == 4
     assert {one.error for one in outcome.violations} == {"1 violations"}
 
@@ -168,15 +170,15 @@ def test_wrong_sql_is_refused_before_anything_runs(
 
 
 def test_another_study_is_refused_before_anything_runs(spark: SparkSession, tmp_path: Path) -> None:
-    run_study(spark, parse(TINY.replace("[0, 1]", "[0]")), str(tmp_path))
+    run_study(spark, parse(TINY.replace("[0, 1]", "[0]")), str(tmp_path), code=CODE)
     other = parse(TINY.replace('name = "tiny"', 'name = "other"'))
     with pytest.raises(StudyError, match=r"holds study 'tiny', not 'other'"):
-        run_study(spark, other, str(tmp_path), simulating=forbidden)
+        run_study(spark, other, str(tmp_path), simulating=forbidden, code=CODE)
 
 
 def test_a_study_that_says_nothing_has_measures(spark: SparkSession, tmp_path: Path) -> None:
     study = parse(TINY.partition("[parameters]")[0])
-    outcome = run_study(spark, study, str(tmp_path))
+    outcome = run_study(spark, study, str(tmp_path), code=CODE)
     assert [row["measure"] for row in outcome.points] == [
         "notification_hops", "control_hops", "table_entries", "delivered"
     ]  # fmt: skip

@@ -16,7 +16,7 @@ from pipeline.cluster import Cluster, cluster
 from pipeline.samples import TINY, digest_without_spark, write
 from sapwood.pipeline.study_file import load
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("cluster")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 DRIVER = Path(__file__).with_name("driving.py")
 LONGER = TINY.replace("repeats = 3", "repeats = 10")

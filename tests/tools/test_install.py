@@ -52,7 +52,7 @@ def test_pip_gets_our_pins() -> None:
 def test_an_unknown_extra_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
     assert install.main(["matchng"]) == 2
     assert capsys.readouterr().err == (
-        "error: unknown extra 'matchng'; choose from matching, trace, spark, dev, docs\n"
+        "error: unknown extra 'matchng'; choose from matching, network, trace, spark, dev, docs\n"
     )
 
 
