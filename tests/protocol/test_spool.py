@@ -49,6 +49,28 @@ def test_notifications_need_credit_and_control_messages_in_front_do_not() -> Non
     assert spool.take(A.size + 1) == [B, ORDER]
 
 
+def test_what_is_inserted_goes_before_what_waits_and_behind_what_was_sent() -> None:
+    spool = MemorySpool()
+    spool.append(notes(b"a", b"b"))
+    assert spool.take(A.size) == [A]
+    spool.insert(ORDER)
+    assert spool.control_size == len(ORDER.data or b"")
+    assert spool.take(0) == [ORDER]
+    spool.rewind()
+    assert spool.take(10_000) == [A, ORDER, B]
+    assert spool.release(3) == [A, ORDER, B]
+    assert spool.control_size == 0
+
+
+def test_what_is_given_up_is_given_back() -> None:
+    spool = MemorySpool()
+    for run in (A, B, ORDER, C):
+        spool.append(run)
+    spool.take(A.size)
+    assert spool.give_up(A.size + 1, sent_too=True) == [A._replace(in_doubt=True), B]
+    assert spool.give_up(1, sent_too=False) == [C]
+
+
 def test_a_run_is_divided_where_the_credit_ends() -> None:
     spool = MemorySpool()
     spool.append(notes(b"a", b"b", b"c"))
@@ -134,7 +156,7 @@ def test_clearing_tells_what_is_lost() -> None:
     spool.take(10_000)
     spool.release(1)
     spool.append(C)
-    assert spool.clear() == 2
+    assert spool.clear() == [B, C]
     assert (spool.is_empty, spool.size, spool.control_size, spool.given_up) == (True, 0, 0, 2)
 
 
@@ -169,6 +191,15 @@ class SpoolAgainstList(RuleBasedStateMachine):
         self.pushed += 1
         self.places.append((self.pushed, _Place(order(payload), is_control=True)))
 
+    @rule(payload=st.binary(max_size=3))
+    def insert_control(self, payload: bytes) -> None:
+        self.spool.insert(Run(order(payload), 1, 0))
+        self.pushed += 1
+        self.lost = {number + (number > self.sent) for number in self.lost}
+        self.places = [(number + (number > self.sent), place) for number, place in self.places]
+        self.places.append((self.sent + 1, _Place(order(payload), is_control=True)))
+        self.places.sort(key=lambda numbered: numbered[0])
+
     @rule(credit=st.integers(0, 300))
     def take(self, credit: int) -> None:
         runs = self.spool.take(credit)
@@ -198,8 +229,10 @@ class SpoolAgainstList(RuleBasedStateMachine):
     def give_up(self, excess: int, sent_too: bool) -> None:
         self.spool.give_up(0, sent_too=sent_too)  # a run acknowledged in part is cut by that
         before = self.spool.size
-        self.spool.give_up(excess, sent_too=sent_too)
+        given_up = self.spool.give_up(excess, sent_too=sent_too)
         freed = before - self.spool.size
+        assert freed == sum(run.size for run in given_up)
+        payloads: list[bytes] = []
         for at, (number, place) in enumerate(self.places):
             if freed <= 0:
                 break
@@ -207,10 +240,12 @@ class SpoolAgainstList(RuleBasedStateMachine):
             if is_fixed or place.is_control or place.payload is None:
                 continue
             freed -= len(place.payload)
+            payloads.append(place.payload)
             in_doubt = number <= self.sent
             self.places[at] = (number, _Place(None, in_doubt=in_doubt))
             if not in_doubt:
                 self.lost.add(number)
+        assert b"".join(run.data or b"" for run in given_up) == b"".join(payloads)
 
     @invariant()
     def counts_agree(self) -> None:

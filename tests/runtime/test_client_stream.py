@@ -301,6 +301,66 @@ def test_streams_that_do_not_fit_together_begin_anew() -> None:
     run(scenario())
 
 
+def test_a_refusal_does_not_wait_behind_what_a_client_has_no_room_for() -> None:
+    """The acknowledgement waits for nothing: behind it, the refusal would come too late."""
+
+    async def scenario() -> None:
+        async with (
+            broker("B1", advertisements="required") as server,
+            connect(url(server), slow_policy="drop_oldest") as bus,
+            connect(url(server)) as other,
+            bus.subscribe("true", buffer=1),
+        ):
+            await other.advertise("true")
+            channel = server.node.peers[bus.name].channel
+            while not channel.waiting:
+                await other.publish({"x": 1}, bytes(100_000), confirm=True)
+            with pytest.raises(RefusedError, match="advertise"):
+                await bus.publish({"x": 2}, confirm=True)
+            assert channel.waiting
+
+    run(scenario())
+
+
+def test_a_refusal_that_was_under_way_when_the_connection_broke_still_counts() -> None:
+    async def scenario() -> None:
+        async with (
+            broker("B1", advertisements="required") as server,
+            Proxy(port(server)) as proxy,
+            connect(proxy.url) as bus,
+        ):
+            proxy.bytes_per_second[DOWN] = 1e-3
+            await bus.ping()  # the answer is the last that comes through for a while
+            publishing = asyncio.create_task(bus.publish({"x": 1}, confirm=True))
+            node = server.node
+            await until(lambda: node.peers[bus.name].channel.received == 1, "it is with the broker")
+            del proxy.bytes_per_second[DOWN]
+            proxy.cut()
+            with pytest.raises(RefusedError, match="advertise"):
+                await publishing
+
+    run(scenario())
+
+
+def test_what_a_broker_had_accepted_is_confirmed_by_the_next_connection() -> None:
+    async def scenario() -> None:
+        async with (
+            broker("B1") as server,
+            Proxy(port(server)) as proxy,
+            connect(proxy.url) as bus,
+        ):
+            proxy.bytes_per_second[DOWN] = 1e-3
+            await bus.ping()
+            publishing = asyncio.create_task(bus.publish({"x": 1}, confirm=True))
+            node = server.node
+            await until(lambda: node.peers[bus.name].channel.received == 1, "it is with the broker")
+            del proxy.bytes_per_second[DOWN]
+            proxy.cut()
+            await publishing
+
+    run(scenario())
+
+
 def test_leaving_without_a_broker_says_what_was_not_accepted() -> None:
     async def scenario() -> None:
         async with broker("B1") as server, Proxy(port(server)) as proxy:

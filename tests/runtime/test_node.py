@@ -21,7 +21,7 @@ from sapwood.protocol.handshake import (
 )
 from sapwood.protocol.messages import CODEC, Subscribe
 from sapwood.runtime.node import Node
-from sapwood.runtime.settings import ClientSettings, LinkSettings, Settings
+from sapwood.runtime.settings import ClientSettings, LinkSettings
 
 SMALL = ClientSettings(buffer_bytes=64 * 1024, window_bytes=8 * 1024)
 PAYLOAD = bytes(1000)
@@ -224,14 +224,5 @@ def test_the_more_there_are_the_less_each_may_send_ahead() -> None:
             assert node.window(link) == 2**19 // 8
             for client in clients:
                 client.writer.transport.abort()
-
-    run(scenario())
-
-
-def test_a_broker_looks_as_often_as_the_most_impatient_needs() -> None:
-    async def scenario() -> None:
-        node = Node(Settings(id="B1", link=LinkSettings(silence_seconds=0.8)), 1)
-        assert node._tick_seconds == 0.2
-        assert Node(Settings(id="B1"), 1)._tick_seconds == 0.5
 
     run(scenario())

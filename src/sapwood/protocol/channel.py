@@ -33,6 +33,8 @@ ACK_FRAMES: Final = 64
 _KEPT_SHARE: Final = 7 / 8
 """How full the buffer is after notifications were given up: not each one makes room anew."""
 
+_NOTHING: Final[list[Run]] = []
+
 
 class ChannelLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How much a stream may hold."""
@@ -73,17 +75,24 @@ class Channel:
 
     # Sending
 
-    def push(self, data: bytes, frames: int) -> bool:
-        """Take notifications for the other side; whether others had to be given up for them."""
+    def push(self, data: bytes, frames: int) -> list[Run]:
+        """Take notifications for the other side; those that had to be given up for them."""
         self.spool.append(Run(data, frames, len(data)))
         if self.spool.size <= self.limits.buffer_bytes:
-            return False
-        self.shed(int(self.limits.buffer_bytes * _KEPT_SHARE))
-        return True
+            return _NOTHING
+        return self.shed(int(self.limits.buffer_bytes * _KEPT_SHARE))
 
     def push_control(self, data: bytes) -> None:
         """Take a control message for the other side."""
         self.spool.append(Run(data, 1, 0))
+
+    def push_refusal(self, data: bytes) -> None:
+        """Take a control message that goes before whatever waits.
+
+        A refusal has to be there before the acknowledgement of what is refused, which waits for
+        nothing. It changes no table, so no order is disturbed by it.
+        """
+        self.spool.insert(Run(data, 1, 0))
 
     @property
     def buffered(self) -> int:
@@ -140,12 +149,13 @@ class Channel:
         frames, self.acknowledged = ack.received - self.acknowledged, ack.received
         return self.spool.release(frames)
 
-    def shed(self, size: int) -> None:
+    def shed(self, size: int) -> list[Run]:
         """Give up the oldest notifications until no more than a size is left, if that can be.
 
-        What is on its way cannot be called back; without connection nothing is.
+        What is on its way cannot be called back; without connection nothing is. Gives back what
+        was given up.
         """
-        self.spool.give_up(self.spool.size - size, sent_too=not self.connected)
+        return self.spool.give_up(self.spool.size - size, sent_too=not self.connected)
 
     # Connections
 
@@ -171,8 +181,8 @@ class Channel:
         """The connection is gone."""
         self.connected = False
 
-    def abandon(self) -> int:
-        """The stream ends; how many notifications are given up with it."""
+    def abandon(self) -> list[Run]:
+        """The stream ends; the notifications that are given up with it."""
         return self.spool.clear()
 
     # Receiving

@@ -40,6 +40,9 @@ class Spool(Protocol):
     def append(self, run: Run) -> None:
         """Keep a run, behind all others."""
 
+    def insert(self, run: Run) -> None:
+        """Keep a run before all that wait, behind those that were sent."""
+
     def take(self, credit: int) -> list[Run]:
         """The next runs to be sent. Notifications need credit: the last one may exceed it."""
 
@@ -49,14 +52,14 @@ class Spool(Protocol):
     def rewind(self) -> None:
         """All that was sent and not released is to be sent again."""
 
-    def give_up(self, excess: int, *, sent_too: bool) -> None:
-        """Give up the oldest notifications, so many bytes at least if there are as many.
+    def give_up(self, excess: int, *, sent_too: bool) -> list[Run]:
+        """Give up the oldest notifications, so many bytes at least if there are as many; which.
 
         What was sent can be given up only while there is no connection.
         """
 
-    def clear(self) -> int:
-        """Forget everything; how many notifications are given up by that."""
+    def clear(self) -> list[Run]:
+        """Forget everything; the notifications that are given up by that."""
 
     @property
     def waiting(self) -> int:
@@ -87,6 +90,14 @@ class MemorySpool:
     def append(self, run: Run) -> None:
         """Keep a run, behind all others."""
         self._waiting.append(run)
+        self._keep(run)
+
+    def insert(self, run: Run) -> None:
+        """Keep a run before all that wait, behind those that were sent."""
+        self._waiting.appendleft(run)
+        self._keep(run)
+
+    def _keep(self, run: Run) -> None:
         if run.size:
             self.size += run.size
         elif run.data is not None:
@@ -161,17 +172,20 @@ class MemorySpool:
             self._waiting.appendleft(run)
         self._sent.clear()
 
-    def give_up(self, excess: int, *, sent_too: bool) -> None:
-        """Give up the oldest notifications, so many bytes at least if there are as many."""
+    def give_up(self, excess: int, *, sent_too: bool) -> list[Run]:
+        """Give up the oldest notifications, so many bytes at least if there are as many; which."""
+        given_up: list[Run] = []
         if sent_too:
             if self._partly:
                 self._cut()
-            self._sent, excess = self._without_oldest(self._sent, excess, in_doubt=True)
-        self._waiting, _ = self._without_oldest(self._waiting, excess, in_doubt=False)
+            self._sent = self._without_oldest(self._sent, excess, given_up, in_doubt=True)
+            excess -= sum(run.size for run in given_up)
+        self._waiting = self._without_oldest(self._waiting, excess, given_up, in_doubt=False)
+        return given_up
 
     def _without_oldest(
-        self, runs: deque[Run], excess: int, *, in_doubt: bool
-    ) -> tuple[deque[Run], int]:
+        self, runs: deque[Run], excess: int, given_up: list[Run], *, in_doubt: bool
+    ) -> deque[Run]:
         kept: deque[Run] = deque()
         while runs:
             run = runs.popleft()
@@ -180,22 +194,23 @@ class MemorySpool:
                 self.size -= run.size
                 if not in_doubt:
                     self.given_up += run.frames
+                given_up.append(run._replace(in_doubt=in_doubt))
                 run = Run(None, run.frames, 0, in_doubt)
             if run.data is None and kept and kept[-1]._replace(frames=run.frames) == run:
                 run = run._replace(frames=kept.pop().frames + run.frames)
             kept.append(run)
-        return kept, excess
+        return kept
 
-    def clear(self) -> int:
-        """Forget everything; how many notifications are given up by that."""
-        lost = sum(run.frames for run in self._sent if run.size or run.in_doubt)
-        lost += sum(run.frames for run in self._waiting if run.size)
-        if self._partly and (self._sent[0].size or self._sent[0].in_doubt):
-            lost -= self._partly
+    def clear(self) -> list[Run]:
+        """Forget everything; the notifications that are given up by that."""
+        if self._partly:
+            self._cut()
+        lost = [run for run in self._sent if run.size or run.in_doubt]
+        lost += [run for run in self._waiting if run.size]
         self._sent.clear()
         self._waiting.clear()
-        self.size = self.control_size = self._partly = 0
-        self.given_up += lost
+        self.size = self.control_size = 0
+        self.given_up += sum(run.frames for run in lost)
         return lost
 
     @property

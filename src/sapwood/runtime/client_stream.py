@@ -113,6 +113,8 @@ class Stream:
         self._keeper: asyncio.Task[None] | None = None
         self._pings: dict[int, asyncio.Future[None]] = {}
         self._ping_numbers = itertools.count(1)
+        self._confirming: int | None = None
+        """The number of the ping whose answer confirms what a resumed stream had brought."""
 
     # Finding a broker
 
@@ -192,13 +194,22 @@ class Stream:
             self._begin_anew(welcome)
         elif self.channel.can_connect(welcome.resumed):
             self.channel.connect(welcome.resumed, welcome.credit)
-            self._user.acknowledged(welcome.resumed)
+            self._confirm_later(connection)
         else:
             self._broker_session = 0
             connection.close(Goodbye(PROTOCOL, "this is another stream; beginning anew"))
             return
         self._look_after(connection, time.monotonic())
         self.flush()
+
+    def _confirm_later(self, connection: Connection) -> None:
+        """What the broker has taken over is accepted unless it was refused.
+
+        A refusal that was under way when the connection broke comes behind the welcome, but before
+        the answer to anything that is said now.
+        """
+        self._confirming = next(self._ping_numbers)
+        connection.say(Ping(self._confirming))
 
     def _begin_anew(self, welcome: Welcome) -> None:
         is_first = not self.broker
@@ -291,6 +302,8 @@ class Stream:
         elif isinstance(message, Ping):
             connection.say(Pong(message.number))
         elif isinstance(message, Pong):
+            if message.number == self._confirming:
+                self._user.acknowledged(self.channel.acknowledged)
             answer = self._pings.get(message.number)
             if answer is not None and not answer.done():
                 answer.set_result(None)

@@ -34,7 +34,6 @@ from sapwood.protocol.handshake import (
     PROTOCOL,
     REPLACED,
     SHUTDOWN,
-    SILENT,
     SLOW_CONSUMER,
     Ack,
     GivenUp,
@@ -44,26 +43,17 @@ from sapwood.protocol.handshake import (
     Pong,
     Resume,
 )
-from sapwood.protocol.messages import CODEC, Surveyed
+from sapwood.protocol.messages import CODEC, Refused, Surveyed
 from sapwood.protocol.spool import Run
 from sapwood.runtime.clock import Clock
 from sapwood.runtime.connection import Connection
 from sapwood.runtime.flow import DISCONNECT, Flow
 from sapwood.runtime.peer import Peer
+from sapwood.runtime.recording import ABANDONED, NO_ROOM, Recording
 from sapwood.runtime.settings import ClientSettings, LinkSettings, Settings
 from sapwood.runtime.tracing import Tracer
+from sapwood.runtime.upkeep import EXCESS_MAX, Upkeep
 from sapwood.trace.schema import RunSettings
-from sapwood.wire.frames import BODY_BYTES_MAX
-
-TICK_SECONDS: Final = 0.5
-"""How often silence, slowness and age are looked at; more often if someone stands less silence."""
-
-TICK_SECONDS_MIN: Final = 0.05
-"""How often at most. Whoever stands less than four times that has no promise to keep."""
-
-_EXCESS_MAX: Final = BODY_BYTES_MAX + 2**20
-"""Bytes beyond its credit after which a sender is sent away: one message may always be whole."""
-
 
 _WINDOW_MIN: Final = 4096
 """Bytes that everybody may send ahead, however many there are."""
@@ -99,6 +89,7 @@ class Node:
         self.counts: Counter[str] = Counter()
         """Of things that happened, for the metrics."""
         self.tracer: Tracer | None = None
+        self._recording: Recording | None = None
         if settings.trace.directory:
             required = self.broker.config.advertisements_required
             self.tracer = Tracer(
@@ -107,14 +98,13 @@ class Node:
                 session,
                 RunSettings(advertisements_required=required),
             )
+            self._recording = Recording(self.tracer, settings.id)
         self._of: dict[Connection, Peer] = {}
         self._connections: set[Connection] = set()
         """All that are not gone, those that end included."""
         self._all_gone = asyncio.Event()
         self._all_gone.set()
-        self._tick_seconds = TICK_SECONDS
-        for limits in (settings.link, settings.client):
-            self._tick_for(limits.silence_seconds)
+        self._upkeep = Upkeep(self)
         self._touched: dict[Peer, None] = {}
         self._owing: dict[Peer, None] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -122,7 +112,6 @@ class Node:
         self._survey_count = 0
         self._answers: dict[Peer, asyncio.Future[None]] = {}
         self._ack_timer: asyncio.TimerHandle | None = None
-        self._tick_timer: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     # Life
@@ -132,7 +121,7 @@ class Node:
         self._loop = asyncio.get_running_loop()
         if self.tracer is not None:
             self.tracer.start(self.clock.now())
-        self._tick_timer = self._loop.call_later(self._tick_seconds, self._tick)
+        self._upkeep.start()
 
     async def stop(self) -> None:
         """Tell everybody, let them have what is theirs, and end.
@@ -153,7 +142,8 @@ class Node:
                 peer.acknowledge()
                 code = LEAVING if is_leaf else SHUTDOWN
                 peer.connection.close(Goodbye(code, f"broker {self.settings.id} shuts down"))
-        for handle in (self._tick_timer, self._ack_timer, *self._timers.values()):
+        self._upkeep.stop()
+        for handle in (self._ack_timer, *self._timers.values()):
             if handle is not None:
                 handle.cancel()
         with suppress(TimeoutError):
@@ -245,11 +235,11 @@ class Node:
         connection.heard_at = connection.wrote_at = self.clock.now()
         self._connections.add(connection)
         self._all_gone.clear()
-        self._tick_for(connection.silence)
+        self._upkeep.heed(connection.silence)
         peer.connection = connection
         peer.disconnected.clear()
         peer.away_since = None
-        self._record_delivered(peer, peer.channel.connect(received, credit))
+        self._got(peer, peer.channel.connect(received, credit))
         self._of[connection] = peer
 
     def _detach(self, peer: Peer) -> None:
@@ -277,11 +267,17 @@ class Node:
             peer.flush()
             peer.connection.close(goodbye)
             self._detach(peer)
-        self.counts["abandoned"] += peer.channel.abandon()
+        self._abandon(peer)
         if peer.is_client:
             self._client_left(peer, since)
         else:
             self.handle(LinkDown(peer.name))
+
+    def _abandon(self, peer: Peer) -> None:
+        abandoned = peer.channel.abandon()
+        self.counts["abandoned"] += sum(run.frames for run in abandoned)
+        if self._recording is not None:
+            self._recording.dropped(self.clock.now(), peer, abandoned, ABANDONED)
 
     def _client_left(self, peer: Peer, since: float) -> None:
         """A client is gone, and has been since a time: the trace says that its claims ended then.
@@ -291,14 +287,18 @@ class Node:
         """
         now = self.clock.now()
         effects = self.broker.handle(ClientDown(peer.name), now)
-        if self.tracer is not None:
+        if self._recording is not None:
             for effect in effects:
                 if isinstance(effect, Record):
-                    self.tracer.record(since, effect.kind, effect.fields)
-            self.tracer.forget(peer.name)
+                    self._recording.asked(since, effect)
+            self._recording.left(peer)
         others: list[Effect] = [one for one in effects if not isinstance(one, Record)]
         self._carry_out(others, now, None)
         self._flush()
+
+    def connected(self) -> list[tuple[Connection, Peer]]:
+        """All connections whose other side has introduced itself."""
+        return list(self._of.items())
 
     async def is_alive(self, peer: Peer, patience: float) -> bool:
         """Whether the other side of a connection answers."""
@@ -318,15 +318,15 @@ class Node:
         if peer is None:
             return
         now = self.clock.now()
-        if self.tracer is not None and peer.is_client:
-            self.tracer.record(now, "published", {"client": peer.name}, data)
+        if self._recording is not None:
+            self._recording.published(now, peer, data)
         peer.frames_in += frames
         is_due = peer.channel.count(frames, size)
         self._carry_out(self.broker.handle(Received(peer.name, data), now), now, peer)
         self._flush()  # a client hears that a publication is refused before it is acknowledged
         if is_due:
             self._acknowledge(peer)
-            if peer.channel.exceeded > _EXCESS_MAX:
+            if peer.channel.exceeded > EXCESS_MAX:
                 connection.close(Goodbye(PROTOCOL, "sent more than it was given credit for"))
         else:
             self._owing[peer] = None
@@ -358,20 +358,14 @@ class Node:
             connection.close(Goodbye(PROTOCOL, reason))
 
     def _acknowledged(self, peer: Peer, ack: Ack) -> None:
-        self._record_delivered(peer, peer.channel.acknowledge(ack))
+        self._got(peer, peer.channel.acknowledge(ack))
         if peer.holds:
             self.flow.drained(peer)
         peer.flush()
 
-    def _record_delivered(self, peer: Peer, runs: list[Run]) -> None:
-        """Delivered is what a client says it has got."""
-        if self.tracer is None or not peer.is_client:
-            return
-        now = self.clock.now()
-        fields = {"client": peer.name, "target": peer.name}
-        for run in runs:
-            if run.data is not None and run.size:
-                self.tracer.record(now, "delivered", fields, run.data)
+    def _got(self, peer: Peer, runs: list[Run]) -> None:
+        if self._recording is not None:
+            self._recording.delivered(self.clock.now(), peer, runs)
 
     def _told_goodbye(self, peer: Peer, connection: Connection, goodbye: Goodbye) -> None:
         if goodbye.code == LEAVING:
@@ -409,9 +403,8 @@ class Node:
                 self._send(effect)  # type: ignore[arg-type]
             elif kind is SetTimer:
                 self._set_timer(effect, now)  # type: ignore[arg-type]
-            elif self.tracer is not None:
-                assert isinstance(effect, Record)
-                self.tracer.record(now, effect.kind, effect.fields)
+            elif self._recording is not None:
+                self._recording.asked(now, effect)  # type: ignore[arg-type]
 
     def _forward(self, effect: Forward, now: float, source: Peer | None) -> None:
         data, count, peers = effect.data, effect.count, self.peers
@@ -420,20 +413,28 @@ class Node:
             if peer is None:
                 continue
             channel = peer.channel
-            is_overflown = channel.push(data, count)
+            given_up = channel.push(data, count)
             self._touched[peer] = None
             peer.frames_out += count
-            if self.tracer is not None and not peer.is_client:
-                fields = {"source": self.settings.id, "target": name}
-                self.tracer.record(now, "forwarded", fields, data)
+            if self._recording is not None:
+                self._recording.forwarded(now, peer, data)
             if channel.buffered > channel.limits.buffer_bytes >> 1 and source is not None:
                 self.flow.pushed(peer, source, now)
-            if is_overflown:
-                self._overflown(peer)
+            if given_up:
+                self._overflown(peer, given_up)
 
-    def _overflown(self, peer: Peer) -> None:
-        """A destination's buffer was full, and the oldest notifications in it were given up."""
+    def shed(self, peer: Peer, size: int) -> None:
+        """Give up the oldest notifications for somebody until no more than a size is left."""
+        self._given_up(peer, peer.channel.shed(size))
+
+    def _given_up(self, peer: Peer, runs: list[Run]) -> None:
         self._count_losses(peer)
+        if self._recording is not None:
+            self._recording.dropped(self.clock.now(), peer, runs, NO_ROOM)
+
+    def _overflown(self, peer: Peer, given_up: list[Run]) -> None:
+        """A destination's buffer was full, and the oldest notifications in it were given up."""
+        self._given_up(peer, given_up)
         if peer.is_client and peer.slow_policy == DISCONNECT and not peer.is_condemned:
             peer.is_condemned = True
             self.counts["slow_clients_disconnected"] += 1
@@ -449,7 +450,10 @@ class Node:
     def _send(self, effect: Send) -> None:
         peer = self.peers.get(effect.destination)
         if peer is not None:
-            peer.channel.push_control(CODEC.encode(effect.message))
+            push = peer.channel.push_control
+            if type(effect.message) is Refused:
+                push = peer.channel.push_refusal
+            push(CODEC.encode(effect.message))
             self._touched[peer] = None
         elif effect.destination == self.settings.id and isinstance(effect.message, Surveyed):
             survey = self._surveys.pop(effect.message.request, None)
@@ -503,50 +507,3 @@ class Node:
         settings = self.settings
         peer.channel.window = self.window(settings.client if peer.is_client else settings.link)
         peer.acknowledge()
-
-    def _tick_for(self, silence: float) -> None:
-        """Look often enough for someone who stands so much silence."""
-        if silence:
-            self._tick_seconds = max(TICK_SECONDS_MIN, min(self._tick_seconds, silence / 4))
-
-    def _tick(self) -> None:
-        assert self._loop is not None
-        self._tick_timer = self._loop.call_later(self._tick_seconds, self._tick)
-        now = self.clock.now()
-        for connection, peer in list(self._of.items()):
-            self._look_after(connection, peer, now)
-        for peer in list(self.peers.values()):
-            if peer.channel.is_overrun:
-                self.counts["overruns"] += 1
-                self.remove(peer, Goodbye(SLOW_CONSUMER, "too many control messages wait"))
-            elif peer.is_client and self._is_past_grace(peer, now):
-                self.remove(peer, Goodbye(SILENT))
-        for peer in self.flow.overdue(now):
-            peer.channel.shed(peer.channel.limits.buffer_bytes // 4)
-            self._count_losses(peer)
-            self.flow.release(peer)
-        if self.tracer is not None:
-            self.tracer.tick(now)
-
-    def _is_past_grace(self, peer: Peer, now: float) -> bool:
-        since = peer.away_since
-        return since is not None and now - since > self.settings.client.grace_seconds
-
-    def _look_after(self, connection: Connection, peer: Peer, now: float) -> None:
-        """Keep a connection alive, or notice that it is dead."""
-        if connection.has_heard:
-            connection.has_heard = False
-            connection.heard_at = now
-        limits = self.settings.client if peer.is_client else self.settings.link
-        if now - connection.heard_at > limits.silence_seconds:
-            connection.abort(f"silent for {limits.silence_seconds} s")
-            return
-        if connection.unsent > limits.buffer_bytes + limits.control_bytes + _EXCESS_MAX:
-            connection.abort("the other side sends, but does not read")
-            return
-        stands = connection.silence or limits.silence_seconds
-        if connection.has_written:
-            connection.has_written = False
-            connection.wrote_at = now
-        elif now - connection.wrote_at > stands / 3:
-            connection.say(Ping())

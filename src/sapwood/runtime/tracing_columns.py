@@ -44,7 +44,7 @@ Item: TypeAlias = Happening | Begun
 _NAMES: Final = ("publisher", "client", "source", "target")
 _TEXTS: Final = ("kind", *_NAMES, "message", "filter", "attributes")
 _NUMBERS: Final = ("sequence", "client_order", "bytes")
-_OF_RUN: Final = ("client", "source", "target")
+_OF_RUN: Final = ("client", "source", "target", "message")
 """What all rows of a run of frames share, beside time and kind."""
 
 _LEARNED_AT_ONCE: Final = 512
