@@ -44,6 +44,15 @@ def test_sums_are_of_counts_and_hashes() -> None:
     assert sums.tolist() == [[2, five ^ seven, (five >> 32) + (seven >> 32)], [1, six, six >> 32]]
 
 
+def test_sums_of_parts_come_to_those_of_the_whole() -> None:
+    parts = np.zeros((2, 3), np.int64)
+    kernels.add_sums(np.array([0, 1, 0]), np.array([5, 6, 7]), parts)
+    joined, whole = np.zeros((2, 3), np.int64), np.zeros((2, 3), np.int64)
+    kernels.join_sums(np.array([1, 0, 1]), np.array([0, 0, 1]), parts, joined)
+    kernels.add_sums(np.array([0, 0, 1, 1, 1]), np.array([5, 7, 5, 6, 7]), whole)
+    assert joined.tolist() == whole.tolist()
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_a_stream_is_followed_until_its_order_goes_back(seed: int) -> None:
     random = Random(seed)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from sapwood.filters import Filter
+from sapwood.pipeline import kernels, owed
 from sapwood.pipeline.evidence import Evidence, Stated, _arrange
 from sapwood.pipeline.owed import _by_number, _Owed, _pairs, _Sums
 
@@ -65,27 +66,63 @@ def one_by_one(found: Evidence, batch: Any) -> list[tuple[str, str, int]]:
 def test_the_pairs_are_those_of_the_definition(seed: int, required: bool) -> None:
     random = Random(seed)
     found, batch = evidence(random, required=required), publications(random, 200)
-    owed = _Owed(found, batch)
+    pairs = _Owed(found, batch)
     named = [
-        (found.clients[client], owed.names[publisher], int(sequence))
+        (found.clients[client], pairs.names[publisher], int(sequence))
         for client, publisher, sequence in zip(
-            owed.clients, owed.publishers, owed.sequences, strict=True
+            pairs.clients, pairs.publishers, pairs.sequences, strict=True
         )
     ]
     assert sorted(named) == one_by_one(found, batch)
 
 
-def test_sums_over_batches_are_those_over_all() -> None:
-    random = Random(1)
-    found, batch = evidence(random, required=False), publications(random, 100)
-    whole, parts = _Sums(found), _Sums(found)
-    whole.add(batch)
-    for start in range(0, 100, 30):
-        parts.add(batch.slice(start, 30))
-    rows = [sorted(map(str, next(sums.batches()).to_pylist())) for sums in (whole, parts)]
-    assert rows[0] == rows[1]
-    counts = sum(row["n"] for row in next(whole.batches()).to_pylist())
-    assert counts == len(one_by_one(found, batch))
+@pytest.mark.parametrize("required", [False, True])
+@pytest.mark.parametrize("kept", [1, 7, 10**6])
+@pytest.mark.parametrize("seed", range(3))
+def test_sums_are_those_of_the_pairs(
+    monkeypatch: pytest.MonkeyPatch, seed: int, kept: int, required: bool
+) -> None:
+    """However they come in batches, and however often sums are spread over clients."""
+    monkeypatch.setattr(owed, "PAIRS_KEPT_MAX", kept)
+    random = Random(seed)
+    found, batch = evidence(random, required=required), publications(random, 200)
+    sums = _Sums(found)
+    for start in range(0, 200, 60):
+        sums.add(batch.slice(start, 60))
+    expected: dict[tuple[str, str], list[int]] = {}
+    for client, publisher, sequence in one_by_one(found, batch):
+        group = expected.setdefault((client, publisher), [0, 0, 0])
+        hashed = int(kernels.hash_longs(np.array([sequence]))[0])
+        group[0] += 1
+        group[1] ^= hashed
+        group[2] += hashed >> 32
+    rows = next(sums.batches()).to_pylist()
+    assert len(rows) == len(expected) > 3
+    for row in rows:
+        assert [row["n"], row["x"], row["s"]] == expected[row["client"], row["publisher"]]
+
+
+def test_publications_in_one_situation_share_a_cell() -> None:
+    found = Evidence("r", 1.0, 20.0, False)
+    found.filters = ("x = 1",)
+    found.subscriptions = {
+        "a.1": [Stated(0, 0.0, 2.0, 9.0, (0.0,))],
+        "b.1": [Stated(0, 0.0, 4.0, 25.0, (0.0,))],
+    }
+    found.clients = tuple(found.subscriptions)
+    _arrange(found)
+    at = [1.5, 2.0, 3.5, 4.0, 7.5, 8.0, 12.0]  # before, a, a, both, both, b, b
+    columns = {
+        "run": ["r"] * 7, "publisher": ["p.1"] * 7, "sequence": list(range(1, 8)), "at": at,
+        "attributes": ['{"x": 1}'] * 7,
+    }  # fmt: skip
+    sums = _Sums(found)
+    sums.add(pa.RecordBatch.from_pydict(columns))
+    assert len(sums._cells) == 4
+    assert {row["client"]: row["n"] for row in next(sums.batches()).to_pylist()} == {
+        "a.1": 4,
+        "b.1": 4,
+    }
 
 
 def test_nothing_owed_is_no_rows() -> None:

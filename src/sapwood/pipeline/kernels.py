@@ -200,6 +200,16 @@ def add_sums(ids: Array, sequences: Array, sums: Array) -> None:
         sums[group, 2] += hashed >> 32
 
 
+@kernel
+def join_sums(ids: Array, others: Array, other_sums: Array, sums: Array) -> None:
+    """Add whole rows of other sums to those of groups."""
+    for index in range(len(ids)):
+        group, other = ids[index], others[index]
+        sums[group, 0] += other_sums[other, 0]
+        sums[group, 1] ^= other_sums[other, 1]
+        sums[group, 2] += other_sums[other, 2]
+
+
 # --- order: the quick look --------------------------------------------------------------------
 
 

@@ -7,14 +7,14 @@ two checksums of which.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 import pyarrow as pa
 
 from sapwood.pipeline import kernels
-from sapwood.pipeline.evidence import Evidence, by_run
+from sapwood.pipeline.evidence import Evidence, Floats, by_run
 from sapwood.pipeline.numbering import Numbering, Numbers
 
 if TYPE_CHECKING:
@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 _COLUMNS: Final = ("run", "publisher", "sequence", "at", "attributes")
 _SUMS: Final = "run string, client string, publisher string, n bigint, x bigint, s bigint"
 _PAIRS: Final = "run string, client string, publisher string, sequence bigint"
+
+PAIRS_KEPT_MAX: Final = 4_000_000
+"""How many pairs of situation and client are kept before sums are spread over clients."""
+
+CELLS_KEPT_MAX: Final = 500_000
 
 Groups = Mapping[str, Mapping[str, Iterable[str]]]
 """Run, publisher, clients."""
@@ -64,27 +69,39 @@ def _parts(batches: Iterable[Any]) -> Iterator[tuple[str, Any]]:
             yield from by_run(batch)
 
 
-class _Owed:
-    """The pairs that the publications of a batch oblige to, publishers by number."""
+class _Published:
+    """The publications of a batch that may oblige to something, publishers by number."""
 
     def __init__(self, evidence: Evidence, batch: Any) -> None:
-        eligible = _eligible(evidence, batch)
-        batch = batch.filter(pa.array(eligible))
+        batch = batch.filter(pa.array(_eligible(evidence, batch)))
         encoded = batch.column("publisher").dictionary_encode()
         self.names: list[str] = encoded.dictionary.to_pylist()
-        publishers = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-        sequences = batch.column("sequence").to_numpy(zero_copy_only=False)
-        at = batch.column("at").to_numpy(zero_copy_only=False)
-        starts, numbers = _matching(evidence, batch)
+        self.publishers: Numbers = _codes(encoded)
+        self.sequences: Numbers = batch.column("sequence").to_numpy(zero_copy_only=False)
+        self.at: Floats = batch.column("at").to_numpy(zero_copy_only=False)
+        texts = batch.column("attributes").dictionary_encode()
+        self.matching: list[list[int]] = evidence.matching(texts.dictionary.to_pylist())
+        """The filters that match each sort of notification."""
+
+        self.sorts: Numbers = _codes(texts)
+        """Which sort each publication is of: publications of equal attributes are."""
+
         if evidence.advertisements_required:
-            names = [self.names[publisher] for publisher in publishers]
-            starts, numbers = _advertised(evidence, names, at, starts, numbers)
-        stamps = np.empty(len(evidence.clients), np.int64)
-        rows, self.clients = kernels.owe(
-            at, starts, numbers, evidence.starts, evidence.claims, evidence.settle, stamps
+            self._keep(self._advertised(evidence))
+
+    def _advertised(self, evidence: Evidence) -> Any:
+        rows = zip(self.publishers.tolist(), self.at.tolist(), self.sorts.tolist(), strict=True)
+        return np.array(
+            [
+                evidence.was_advertised(self.names[publisher], at, self.matching[sort])
+                for publisher, at, sort in rows
+            ],
+            dtype=bool,
         )
-        self.publishers: Numbers = publishers[rows]
-        self.sequences: Numbers = sequences[rows]
+
+    def _keep(self, chosen: Any) -> None:
+        self.publishers, self.sequences = self.publishers[chosen], self.sequences[chosen]
+        self.at, self.sorts = self.at[chosen], self.sorts[chosen]
 
 
 def _eligible(evidence: Evidence, batch: Any) -> Any:
@@ -94,63 +111,124 @@ def _eligible(evidence: Evidence, batch: Any) -> Any:
     return known & (at + evidence.settle <= evidence.end)
 
 
-def _matching(evidence: Evidence, batch: Any) -> tuple[Numbers, Numbers]:
-    """The filters that match each row, all in one array, and where those of each row start."""
-    encoded = batch.column("attributes").dictionary_encode()
-    matched = evidence.matching(encoded.dictionary.to_pylist())
-    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    counts = np.array([len(found) for found in matched], np.int64)
-    starts = np.concatenate(([0], np.cumsum(counts)))
-    flat = np.fromiter((n for found in matched for n in found), np.int64, int(starts[-1]))
-    row_counts = counts[codes]
-    row_starts = np.concatenate(([0], np.cumsum(row_counts)))
-    if len(matched) == len(codes):  # all different: they are in the order of the rows
-        return row_starts, flat
-    places = np.repeat(starts[codes] - row_starts[:-1], row_counts) + np.arange(row_starts[-1])
-    return row_starts, flat[places]
+def _codes(encoded: Any) -> Numbers:
+    return cast(Numbers, encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64))
 
 
-def _advertised(
-    evidence: Evidence, publishers: list[str], at: Any, starts: Numbers, numbers: Numbers
+def _owing(
+    evidence: Evidence, at: Floats, kinds: Numbers, lists: Sequence[Sequence[int]]
 ) -> tuple[Numbers, Numbers]:
-    """The same, without the rows that nobody had advertised."""
-    kept = np.array(
-        [
-            evidence.was_advertised(
-                publisher, float(at[row]), numbers[starts[row] : starts[row + 1]].tolist()
-            )
-            for row, publisher in enumerate(publishers)
-        ],
-        dtype=bool,
+    """The pairs of row and client that are owed: the filters ``lists[kinds[row]]`` match a row."""
+    counts = np.array([len(found) for found in lists], np.int64)
+    flat = np.fromiter((n for found in lists for n in found), np.int64, int(counts.sum()))
+    first = np.cumsum(counts) - counts
+    row_counts = counts[kinds]
+    starts = np.concatenate(([0], np.cumsum(row_counts)))
+    places = np.repeat(first[kinds] - starts[:-1], row_counts) + np.arange(starts[-1])
+    stamps = np.empty(len(evidence.clients), np.int64)
+    rows, clients = kernels.owe(
+        at, starts, flat[places], evidence.starts, evidence.claims, evidence.settle, stamps
     )
-    counts = np.where(kept, np.diff(starts), 0)
-    return np.concatenate(([0], np.cumsum(counts))), numbers[np.repeat(kept, np.diff(starts))]
+    return rows, clients
+
+
+class _Owed:
+    """The pairs that the publications of a batch oblige to, publishers by number."""
+
+    def __init__(self, evidence: Evidence, batch: Any) -> None:
+        found = _Published(evidence, batch)
+        rows, self.clients = _owing(evidence, found.at, found.sorts, found.matching)
+        self.names = found.names
+        self.publishers: Numbers = found.publishers[rows]
+        self.sequences: Numbers = found.sequences[rows]
 
 
 class _Sums:
-    """Sums over all groups of a run, while batches come."""
+    """Sums over all groups of a run, while batches come.
+
+    Publications of one publisher are first summed up as long as the same clients are owed them: in
+    a *cell*, for a publisher and a *situation*, which is a set of matching filters and a time
+    within which no subscription begins or ceases to oblige. Only cells are spread over clients, so
+    a publication costs the same whether ten clients want it or a thousand.
+    """
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
+        self._settled = np.unique(evidence.claims[:, 1])
+        self._ended = np.unique(evidence.claims[:, 2])
         self._publishers: dict[str, int] = {}
         self._groups = Numbering()
-        self._sums = np.zeros((16, 3), np.int64)
+        self._sums = _no_sums()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._sets: dict[tuple[int, ...], int] = {}
+        self._epochs, self._situations, self._cells = Numbering(), Numbering(), Numbering()
+        self._cell_sums = _no_sums()
+        self._counts: list[Numbers] = []
+        self._clients: list[Numbers] = []
+        self._kept = 0
 
     def add(self, batch: Any) -> None:
-        owed = _Owed(self._evidence, batch)
+        """Take publications in."""
+        found = _Published(self._evidence, batch)
+        if not len(found.at) or not self._evidence.clients:
+            return
         numbers = self._publishers
         translate = np.array(
-            [numbers.setdefault(name, len(numbers)) for name in owed.names], np.int64
+            [numbers.setdefault(name, len(numbers)) for name in found.names], np.int64
         )
-        if not len(owed.clients):
-            return
-        keys = translate[owed.publishers] * len(self._evidence.clients) + owed.clients
-        ids = self._groups.numbers(keys)
-        while len(self._groups) > len(self._sums):
-            self._sums = np.concatenate((self._sums, np.zeros_like(self._sums)))
-        kernels.add_sums(ids, owed.sequences, self._sums)
+        situations = self._situation(found)
+        cells = self._cells.numbers(_paired(translate[found.publishers], situations))
+        self._cell_sums = _room_for(self._cells, self._cell_sums)
+        kernels.add_sums(cells, found.sequences, self._cell_sums)
+        if self._kept > PAIRS_KEPT_MAX or len(self._cells) > CELLS_KEPT_MAX:
+            self._spread()
+
+    def _situation(self, found: _Published) -> Numbers:
+        """The situation of each publication; of new ones, who is owed."""
+        sets = [self._sets.setdefault(tuple(one), len(self._sets)) for one in found.matching]
+        since = np.searchsorted(self._settled, found.at, "right")
+        until = np.searchsorted(self._ended, found.at + self._evidence.settle, "right")
+        epochs = self._epochs.numbers(_paired(since, until))
+        before = len(self._situations)
+        situations = self._situations.numbers(
+            _paired(np.array(sets, np.int64)[found.sorts], epochs)
+        )
+        numbers, first = np.unique(situations, return_index=True)
+        fresh = first[numbers >= before]
+        rows, clients = _owing(self._evidence, found.at[fresh], found.sorts[fresh], found.matching)
+        self._counts.append(np.bincount(rows, minlength=len(fresh)))
+        self._clients.append(clients)
+        self._kept += len(clients)
+        return situations
+
+    def _spread(self) -> None:
+        """Add what the cells hold to the groups of all clients that are owed it."""
+        counts, clients = np.concatenate(self._counts), np.concatenate(self._clients)
+        starts = np.cumsum(counts) - counts
+        publishers, situations = _unpaired(self._cells.all_keys())
+        ends = np.cumsum(counts[situations])
+        start = 0
+        while start < len(ends):
+            done = ends[start - 1] if start else 0
+            end = max(start + 1, int(np.searchsorted(ends, done + PAIRS_KEPT_MAX, "right")))
+            here = situations[start:end]
+            cells = np.repeat(np.arange(start, end), counts[here])
+            offsets = np.arange(len(cells)) - np.repeat(
+                ends[start:end] - counts[here] - done, counts[here]
+            )
+            owed = clients[np.repeat(starts[here], counts[here]) + offsets]
+            ids = self._groups.numbers(publishers[cells] * len(self._evidence.clients) + owed)
+            self._sums = _room_for(self._groups, self._sums)
+            kernels.join_sums(ids, cells, self._cell_sums, self._sums)
+            start = end
+        self._begin()
 
     def batches(self) -> Iterator[Any]:
+        """The sums of all groups."""
+        if len(self._cells):
+            self._spread()
         if not len(self._groups):
             return
         keys = self._groups.all_keys()
@@ -166,6 +244,26 @@ class _Sums:
             ],
             names=["run", "client", "publisher", "n", "x", "s"],
         )
+
+
+def _no_sums() -> Numbers:
+    return np.zeros((16, 3), np.int64)
+
+
+def _room_for(numbering: Numbering, sums: Numbers) -> Numbers:
+    """A row for every number."""
+    while len(numbering) > len(sums):
+        sums = np.concatenate((sums, np.zeros_like(sums)))
+    return sums
+
+
+def _paired(high: Numbers, low: Numbers) -> Numbers:
+    """Two numbers below 2**31 as one."""
+    return high << 32 | low
+
+
+def _unpaired(pairs: Numbers) -> tuple[Numbers, Numbers]:
+    return pairs >> 32, pairs & 0xFFFFFFFF
 
 
 def _by_number(
