@@ -37,9 +37,17 @@ class End:
         """The beginning of a frame that has arrived."""
 
     def push(self, frames: int) -> None:
+        self.channel.push(self.new(frames), frames)
+
+    def new(self, frames: int) -> bytes:
         run = [note(str(len(self.pushed) + at)) for at in range(frames)]
         self.pushed += run
-        self.channel.push(b"".join(run), frames)
+        return b"".join(run)
+
+    def push_refusal(self) -> None:
+        data = frame(CONTROL, b"", str(len(self.pushed)).encode())
+        self.pushed.insert(self.channel.sent, data)
+        self.channel.push_refusal(data)
 
     def push_control(self) -> None:
         self.pushed.append(frame(CONTROL, b"", str(len(self.pushed)).encode()))
@@ -94,6 +102,15 @@ class Line:
     def flush(self, end: End) -> None:
         if self.connected:
             self.other(end).wire += end.outgoing()
+
+    def pass_on(self, end: End, frames: int) -> bool:
+        data = end.new(frames)
+        if not end.channel.pass_on(data, frames):
+            end.channel.push(data, frames)
+            return False
+        assert self.connected
+        self.other(end).wire += data
+        return True
 
     def ack(self, end: End) -> None:
         if self.connected:
@@ -153,6 +170,14 @@ class ChannelsOverABadLine(RuleBasedStateMachine):
     @rule(is_left=st.booleans(), frames=st.integers(1, 4))
     def push(self, is_left: bool, frames: int) -> None:
         self.end(is_left).push(frames)
+
+    @rule(is_left=st.booleans(), frames=st.integers(1, 4))
+    def pass_on(self, is_left: bool, frames: int) -> None:
+        self.line.pass_on(self.end(is_left), frames)
+
+    @rule(is_left=st.booleans())
+    def push_refusal(self, is_left: bool) -> None:
+        self.end(is_left).push_refusal()
 
     @rule(is_left=st.booleans())
     def push_control(self, is_left: bool) -> None:
@@ -292,6 +317,34 @@ def test_both_directions_full_do_not_stop_each_other() -> None:
         assert line.other(end).outgoing() == b""
     line.settle()
     line.check()
+
+
+def test_what_passes_on_has_nothing_before_it_and_credit_for_all_of_it() -> None:
+    line = Line()
+    assert not line.pass_on(line.left, 1)  # there is no connection
+    line.connect()
+    assert not line.pass_on(line.left, 1)  # the first one waits
+    line.settle()
+    each = len(note("2"))
+    fits = SMALL.window_bytes // each
+    assert [line.pass_on(line.left, 1) for _ in range(fits + 1)] == [True] * fits + [False]
+    line.settle()
+    assert line.pass_on(line.left, 1)
+    line.cut()
+    assert not line.pass_on(line.left, 1)  # there was credit, but nobody is there
+    line.settle()
+    line.check()
+
+
+def test_a_buffer_that_is_half_full_passes_nothing_on() -> None:
+    """From there on senders may have to be held back: that is looked at when it is pushed."""
+    end = End()
+    end.channel.connect(0, 10**6)
+    half = SMALL.buffer_bytes // 2 // len(note("0"))
+    taken = [end.channel.pass_on(end.new(1), 1) for _ in range(half + 1)]
+    assert taken.index(False) * len(note("00")) <= SMALL.buffer_bytes // 2
+    assert end.channel.buffered <= SMALL.buffer_bytes // 2
+    assert taken.count(True) >= half - 10
 
 
 def test_control_messages_earn_no_credit() -> None:

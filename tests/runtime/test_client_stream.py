@@ -15,6 +15,7 @@ from sapwood.runtime.client import Bus, connect
 from sapwood.runtime.server import Server
 from sapwood.runtime.settings import ClientSettings, Settings
 from sapwood.runtime.subscription import Gap
+from sapwood.wire.scan import scan
 
 
 async def publish_steadily(bus: Bus, count: int) -> None:
@@ -123,14 +124,14 @@ def test_publications_of_one_turn_leave_together_and_at_once() -> None:
             assert connection is not None
             writes: list[int] = []
             write = connection.write
-            connection.write = lambda runs: (writes.append(len(runs)), write(runs))[1]  # type: ignore[method-assign,func-returns-value]
+            connection.write = lambda data: (writes.append(scan(data).frames), write(data))[1]  # type: ignore[method-assign,func-returns-value]
             await bus.publish({"x": 1})
             await asyncio.sleep(0)
             assert writes == [1]
             for x in range(100):
                 await bus.publish({"x": x})
             await asyncio.sleep(0)
-            assert writes == [1, 1]
+            assert writes == [1, 100]
 
     run(scenario())
 

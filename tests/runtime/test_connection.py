@@ -230,7 +230,7 @@ def test_an_end_does_not_wait_for_ever_for_someone_who_does_not_read(
         server = await asyncio.get_running_loop().create_server(make, "127.0.0.1", 0)
         async with await RawPeer.connect(server.sockets[0].getsockname()[1]):
             await until(lambda: bool(made and made[0].transport), "accepted")
-            made[0].write([bytes(50 * 2**20)])
+            made[0].write(bytes(50 * 2**20))
             assert made[0].unsent > 0
             made[0].close(Goodbye("over"))
             await until(lambda: made[0].transport is None, "gone")

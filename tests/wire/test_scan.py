@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.wire.frames import CONTROL, ENVELOPE_SIZE, HEADER_SIZE, LINK, NOTIFICATION, frame
-from sapwood.wire.scan import Scan, scan, size_of_next, skip
+from sapwood.errors import FrameError
+from sapwood.wire.frames import (
+    BODY_BYTES_MAX,
+    CONTROL,
+    ENVELOPE_SIZE,
+    HEADER,
+    HEADER_SIZE,
+    LINK,
+    NOTIFICATION,
+    NOTIFICATION_TYPES,
+    frame,
+)
+from sapwood.wire.scan import Scan, is_notification, scan, size_of_next, skip
 
 frames = st.builds(
     frame,
@@ -49,3 +61,20 @@ def test_skipping_leaves_the_frames_behind(run: list[bytes], data: st.DataObject
     """As many as asked are gone, the others are as they were."""
     count = data.draw(st.integers(0, len(run)))
     assert skip(b"".join(run), count) == b"".join(run[count:])
+
+
+@given(st.one_of(frames, st.binary(max_size=60), st.tuples(frames, frames).map(b"".join)))
+def test_a_single_notification_is_known_at_once(data: bytes) -> None:
+    """As by looking through: one whole frame, which counts, and is no control message."""
+    try:
+        found = scan(data)
+    except FrameError:
+        assert not is_notification(data)
+        return
+    is_one = found == Scan(len(data), 1, False) and data[0] in NOTIFICATION_TYPES
+    assert is_notification(data) == is_one
+
+
+@pytest.mark.parametrize("size", [0, ENVELOPE_SIZE - 1, BODY_BYTES_MAX + 1])
+def test_a_body_of_a_wrong_length_is_no_notification(size: int) -> None:
+    assert not is_notification(HEADER.pack(NOTIFICATION, size, 0) + bytes(size))

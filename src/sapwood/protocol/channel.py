@@ -67,6 +67,7 @@ class Channel:
         """Notifications the other side has given up."""
         self.withheld = False
         """Whether credit is kept back, since what comes cannot be passed on quickly enough."""
+        self._half_full = limits.buffer_bytes >> 1
         self._credit = 0
         self._spent = 0
         self._granted = 0
@@ -81,6 +82,25 @@ class Channel:
         if self.spool.size <= self.limits.buffer_bytes:
             return _NOTHING
         return self.shed(int(self.limits.buffer_bytes * _KEPT_SHARE))
+
+    def pass_on(self, data: bytes, frames: int) -> bool:
+        """Take notifications that go onto the connection at once; whether they may.
+
+        They may if nothing waits before them, the other side has given credit for them, and the
+        buffer is not even half full. This is `push` and `take` in one, for a short read.
+        """
+        size = len(data)
+        spent = self._spent + size
+        if (
+            not self.connected
+            or spent > self._credit
+            or self.spool.size + size > self._half_full
+            or not self.spool.pass_on(Run(data, frames, size))
+        ):
+            return False
+        self._spent = spent
+        self.sent += frames
+        return True
 
     def push_control(self, data: bytes) -> None:
         """Take a control message for the other side."""

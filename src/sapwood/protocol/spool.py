@@ -25,6 +25,9 @@ class Run(NamedTuple):
     """Bytes that count as notifications: none for control messages."""
     in_doubt: bool = False
     """Given up after it was sent over a connection that broke: perhaps it has arrived."""
+    first: int = 0
+    """Of a part that is given back: how many frames of the data are before it. Its size is about
+    its share then."""
 
 
 class Spool(Protocol):
@@ -42,6 +45,9 @@ class Spool(Protocol):
 
     def insert(self, run: Run) -> None:
         """Keep a run before all that wait, behind those that were sent."""
+
+    def pass_on(self, run: Run) -> bool:
+        """Keep a run as sent, if none waits before it; whether it is. A spool may always say no."""
 
     def take(self, credit: int) -> list[Run]:
         """The next runs to be sent. Notifications need credit: the last one may exceed it."""
@@ -97,6 +103,14 @@ class MemorySpool:
         self._waiting.appendleft(run)
         self._keep(run)
 
+    def pass_on(self, run: Run) -> bool:
+        """Keep a run as sent, if none waits before it; whether it is."""
+        if self._waiting:
+            return False
+        self._sent.append(run)
+        self.size += run.size
+        return True
+
     def _keep(self, run: Run) -> None:
         if run.size:
             self.size += run.size
@@ -125,18 +139,20 @@ class MemorySpool:
     def release(self, frames: int) -> list[Run]:
         """The other side has so many more of the frames that were sent; the runs done with.
 
-        If runs are split, so is the one that was acknowledged in part: a trace wants to know what
-        came before what.
+        If runs are split, the one that was acknowledged in part is among them, as that part: a
+        trace wants to know what came before what. Nothing is copied for that.
         """
+        told = self._partly if self._splits_runs else 0
         self._partly += frames
         sent, done = self._sent, []
         while sent and sent[0].frames <= self._partly:
             run = sent.popleft()
             self._partly -= run.frames
             self._forget(run)
-            done.append(run)
-        if self._splits_runs and self._partly and sent[0].data is not None:
-            done.append(self._cut())
+            done.append(_part(run, told, run.frames))
+            told = 0
+        if self._splits_runs and self._partly > told:
+            done.append(_part(sent[0], told, self._partly))
         return done
 
     def _forget(self, run: Run) -> None:
@@ -227,6 +243,14 @@ class MemorySpool:
     def is_empty(self) -> bool:
         """Whether nothing is kept."""
         return not self._waiting and not self._sent
+
+
+def _part(run: Run, first: int, end: int) -> Run:
+    """The frames of a run from one up to another, without that."""
+    frames = end - first
+    if frames == run.frames:
+        return run
+    return run._replace(frames=frames, size=run.size * frames // run.frames, first=first)
 
 
 def _divided(run: Run, credit: int) -> tuple[Run, Run | None]:

@@ -248,13 +248,13 @@ class Stream:
             self._user.after_sending(self.channel)
             if self.channel.owes_ack:
                 runs.insert(0, self.channel.ack())
-            self.connection.write(runs)
+            self.connection.write(b"".join(runs))
 
     def acknowledge(self) -> None:
         """Tell the broker what came, and how much may come."""
         self.channel.withheld = self._user.wants_no_more
         if self.connection is not None and self.channel.owes_ack:
-            self.connection.write([self.channel.ack()])
+            self.connection.write(self.channel.ack())
 
     def _acknowledge_later(self) -> None:
         self._ack_timer = None

@@ -6,14 +6,15 @@ Timers, leases and the order of trace rows must not be at the mercy of somebody 
 from __future__ import annotations
 
 import time
+from time import monotonic
 
 
 class Clock:
     """Seconds since 1970, as they were at the start, plus what has passed since."""
 
     def __init__(self) -> None:
-        self._offset = time.time() - time.monotonic()
+        self._offset = time.time() - monotonic()
 
     def now(self) -> float:
         """The time now."""
-        return time.monotonic() + self._offset
+        return monotonic() + self._offset

@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast
 from sapwood.errors import FrameError
 from sapwood.protocol.handshake import LINK_CODEC, PROTOCOL, Goodbye, LinkMessage
 from sapwood.wire.frames import CONTROL, HEADER, HEADER_SIZE, LINK
-from sapwood.wire.scan import scan, size_of_next
+from sapwood.wire.scan import is_notification, scan, size_of_next
 
 HANDSHAKE_BYTES_MAX = 64 * 1024
 """Longest frame that is taken from someone who has not introduced himself."""
@@ -65,7 +65,8 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """A read: hand over what is whole, keep the rest."""
-        if self.is_closing:
+        transport = self.transport
+        if transport is None or transport.is_closing():
             return
         self.has_heard = True
         self.bytes_in += len(data)
@@ -76,7 +77,11 @@ class Connection(asyncio.Protocol):
                 return
             data = b"".join(self._rest)
         try:
-            self._read(data)
+            if self.is_open and is_notification(data):
+                self._rest, self._rest_size = [], 0
+                self.owner.received(self, data, 1, len(data))
+            else:
+                self._read(data)
         except FrameError as problem:
             self.close(Goodbye(PROTOCOL, str(problem)))
 
@@ -152,18 +157,18 @@ class Connection(asyncio.Protocol):
         """What the other end showed and a trusted authority vouches for; None without TLS."""
         return self.transport.get_extra_info("peercert") if self.transport else None
 
-    def write(self, runs: list[bytes]) -> None:
+    def write(self, data: bytes) -> None:
         """Send bytes."""
-        if self.transport is None or self.transport.is_closing():
+        transport = self.transport
+        if transport is None or transport.is_closing():
             return
-        data = runs[0] if len(runs) == 1 else b"".join(runs)
         self.has_written = True
         self.bytes_out += len(data)
-        self.transport.write(data)
+        transport.write(data)
 
     def say(self, message: LinkMessage) -> None:
         """Send something about the connection."""
-        self.write([LINK_CODEC.encode(message)])
+        self.write(LINK_CODEC.encode(message))
 
     def close(self, goodbye: Goodbye) -> None:
         """End the connection, with a reason for the other side.

@@ -322,8 +322,13 @@ class Node:
             self._recording.published(now, peer, data)
         peer.frames_in += frames
         is_due = peer.channel.count(frames, size)
-        self._carry_out(self.broker.handle(Received(peer.name, data), now), now, peer)
-        self._flush()  # a client hears that a publication is refused before it is acknowledged
+        effects = self.broker.handle(Received(peer.name, data), now)
+        if len(effects) == 1 and type(effects[0]) is Forward:
+            self._pass_on(effects[0], now, peer)
+        else:
+            self._carry_out(effects, now, peer)
+        if self._touched:
+            self._flush()  # a client hears of a refusal before the acknowledgement
         if is_due:
             self._acknowledge(peer)
             if peer.channel.exceeded > EXCESS_MAX:
@@ -405,6 +410,19 @@ class Node:
                 self._set_timer(effect, now)  # type: ignore[arg-type]
             elif self._recording is not None:
                 self._recording.asked(now, effect)  # type: ignore[arg-type]
+
+    def _pass_on(self, effect: Forward, now: float, source: Peer) -> None:
+        """A single run, as of a short read: whoever has nothing waiting gets it at once."""
+        data, count, peers = effect.data, effect.count, self.peers
+        for name in effect.destinations:
+            peer = peers.get(name)
+            if peer is None or peer.connection is None or not peer.channel.pass_on(data, count):
+                self._forward(Forward((name,), data, count), now, source)
+                continue
+            peer.frames_out += count
+            if self._recording is not None:
+                self._recording.forwarded(now, peer, data)
+            peer.connection.write(data)
 
     def _forward(self, effect: Forward, now: float, source: Peer | None) -> None:
         data, count, peers = effect.data, effect.count, self.peers

@@ -83,9 +83,9 @@ class Peer:
         if self.connection is not None and self.channel.connected:
             runs = self.channel.take()
             if runs:
-                self.connection.write(runs)
+                self.connection.write(b"".join(runs))
 
     def acknowledge(self) -> None:
         """Tell the other side how far this one is, if it does not know."""
         if self.connection is not None and self.channel.connected and self.channel.owes_ack:
-            self.connection.write([self.channel.ack()])
+            self.connection.write(self.channel.ack())

@@ -56,6 +56,18 @@ def use_for_long_reads(scan_long: ScanLong | None) -> None:
     _scan_long = scan_long
 
 
+def is_notification(data: bytes) -> bool:
+    """Whether a read is one whole notification and nothing else, as most short ones are."""
+    if len(data) < HEADER_SIZE:
+        return False
+    kind, body, head = _unpack(data)
+    return (
+        HEADER_SIZE + head + body == len(data)
+        and kind in NOTIFICATION_TYPES
+        and ENVELOPE_SIZE <= body <= BODY_BYTES_MAX
+    )
+
+
 def scan(data: bytes) -> Scan:
     """Look through the frames of a read.
 
