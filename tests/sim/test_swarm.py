@@ -26,6 +26,8 @@ SEEDS_LONG = 20_000
 REGRESSIONS = {
     2: "one of two subscriptions to the same filter ended, and was recorded as the end of both",
     29: "simple routing did not tell the filter that replaced another under the same id",
+    492: "what went over a link and over the one in its place was taken for a mistake of the core",
+    976: "what was under way when a link came back elsewhere was held to the order of the others",
 }
 """Whoever changes what is drawn gives the seeds another meaning: test_mutants.py has these
 mistakes, and finds the seeds that show them."""

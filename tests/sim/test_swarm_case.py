@@ -168,6 +168,16 @@ def test_a_tree_that_changes_obliges_nobody() -> None:
     assert expected(*steps) == {("P", 1, "S"), ("P", 5, "S")}
 
 
+def test_what_is_under_way_when_a_link_comes_back_elsewhere_is_known() -> None:
+    """Half of a settling time is as long as anything can be under way."""
+    cut, join = Step(3, Do.CUT, link=("A", "B")), Step(6, Do.JOIN, link=("A", "B"))
+    steps = (published(2.9), cut, published(5.4), published(5.5), published(6), join, published(6))
+    case = case_of(*BEGIN, *steps, published(6.1))
+    assert Oracle(case).moved() == set()  # it comes back as it was: nothing goes over it twice
+    elsewhere = msgspec.structs.replace(case, links_ever=(("A", "B"), ("B", "A")))
+    assert Oracle(elsewhere).moved() == {("P", 3), ("P", 4), ("P", 5)}
+
+
 def test_what_expires_soon_obliges_nobody() -> None:
     steps = (published(2, expires_at=2.5), published(3, expires_at=9))
     assert expected(*steps) == {("P", 2, "S")}

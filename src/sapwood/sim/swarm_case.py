@@ -436,6 +436,7 @@ class Oracle:
         self._claims: dict[Do, list[Claim]] = {Do.SUBSCRIBE: [], Do.ADVERTISE: []}
         self._publications: list[tuple[str, int, Step, dict[str, int]]] = []
         self._changes: list[float] = []
+        self._joins: list[float] = []
         self._links = list(case.topology.links)
         self._read()
 
@@ -460,6 +461,23 @@ class Oracle:
             (publisher, sequence): step.expires_at
             for publisher, sequence, step, _ in self._publications
             if self._may_expire(step)
+        }
+
+    def moved(self) -> set[tuple[str, int]]:
+        """The publications that may be under way when a link comes back elsewhere.
+
+        A notification that went over the old link may go over the new one as well, or be overtaken
+        there by a later one. That is what makes reconfiguration an algorithm of its own (thesis 4):
+        a link that is cut and one that comes, and nothing else, promise no better.
+        """
+        case = self._case
+        if set(case.links_ever) == set(case.topology.links):
+            return set()
+        lifetime = case.settle / 2  # once through the longest tree there can be
+        return {
+            (publisher, sequence)
+            for publisher, sequence, step, _ in self._publications
+            if any(step.at <= at <= step.at + lifetime for at in self._joins)
         }
 
     def entries_at_rest(self) -> dict[str, int]:
@@ -532,6 +550,8 @@ class Oracle:
                     self._close(key, step.at)
             elif step.do in (Do.CUT, Do.JOIN):
                 self._changes.append(step.at)
+                if step.do is Do.JOIN:
+                    self._joins.append(step.at)
                 (links.remove if step.do is Do.CUT else links.append)(step.link)
             elif step.do is Do.PUBLISH:
                 sequence = sequences[step.client] = sequences.get(step.client, 0) + 1
