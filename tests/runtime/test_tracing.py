@@ -12,12 +12,14 @@ import pytest
 
 from sapwood.runtime.settings import TraceSettings
 from sapwood.runtime.tracing import BATCH_BYTES, Tracer
+from sapwood.runtime.tracing_frames import Frames
 from sapwood.trace import Row, RunSettings, read
 from sapwood.wire.frames import encode_head, encode_notification
 
 
-def notification(sequence: int, size: int = 10) -> bytes:
-    return encode_notification(encode_head("a.1", {"x": 1}), sequence, 1.0, b"p" * size)
+def notification(sequence: int, size: int = 10) -> Frames:
+    head = encode_head("a.1", {"x": 1})
+    return Frames(encode_notification(head, sequence, 1.0, b"p" * size))
 
 
 def tracer(directory: Path, session: int = 1, **settings: object) -> Tracer:
@@ -83,6 +85,19 @@ def test_what_does_not_fit_is_left_out_and_a_gap_says_so(tmp_path: Path) -> None
     assert kinds(tmp_path) == ["published", "trace_gap", "published", "clock"]
 
 
+def test_a_part_of_a_run_counts_for_its_share_of_what_waits(tmp_path: Path) -> None:
+    live = tracer(tmp_path, queue_bytes=BATCH_BYTES)
+    whole = b"".join(notification(sequence, 1000).data for sequence in range(1, 1001))
+    for first in range(0, 1000, 250):  # together they take as much as the run, not four times
+        part = Frames(whole, first, first + 250)
+        live.record(1.0, "delivered", {"client": "b.1"}, part, len(whole) // 4)
+    waiting = live.waiting_bytes
+    live.close(2.0)
+    assert len(whole) <= waiting < len(whole) * 1.01
+    assert [row.sequence for row in read(tmp_path)] == [*range(1, 1001), None]
+    assert live.left_out == 0
+
+
 def test_a_gap_at_the_end_is_told_too(tmp_path: Path) -> None:
     live = tracer(tmp_path, queue_bytes=100)
     live.record(1.0, "published", {"client": "a.1"}, notification(1))
@@ -128,6 +143,7 @@ CRASHING = """
 import os, sys
 from sapwood.runtime.settings import TraceSettings
 from sapwood.runtime.tracing import Tracer
+from sapwood.runtime.tracing_frames import Frames
 from sapwood.trace import RunSettings
 from sapwood.wire.frames import encode_head, encode_notification
 
@@ -135,7 +151,7 @@ live = Tracer(TraceSettings(directory=sys.argv[1], run="r"), "B1", 1, RunSetting
 live.start(0.0)
 for second in range(1000):
     frame = encode_notification(encode_head("a.1", {"x": second}), second + 1, 1.0, b"")
-    live.record(float(second), "published", {"client": "a.1"}, frame)
+    live.record(float(second), "published", {"client": "a.1"}, Frames(frame))
     live.tick(float(second))
     if second == 20:
         print("ready", flush=True)

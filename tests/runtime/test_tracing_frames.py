@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
+from typing import Any
+
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import FrameError
 from sapwood.runtime import tracing_frames
-from sapwood.runtime.tracing_frames import Interner
+from sapwood.runtime.tracing_frames import (
+    ATTRIBUTES,
+    COUNT,
+    PUBLISHER,
+    RUN,
+    SEQUENCE,
+    SIZE,
+    Frames,
+    Interner,
+    find,
+)
 from sapwood.wire.frames import (
     CONTROL,
     HEADER_SIZE,
@@ -61,21 +73,29 @@ def in_python(run: int, data: bytes) -> list[tuple[int, bytes, bytes, int, int]]
     return rows
 
 
+def rows_of(spans: Any, names: list[bytes], heads: list[bytes]) -> list[Any]:
+    """Spans taken apart again: run, publisher, attributes, sequence, size."""
+    return [
+        (
+            int(span[RUN]),
+            names[span[PUBLISHER]],
+            heads[span[ATTRIBUTES]] if span[ATTRIBUTES] >= 0 else None,
+            int(span[SEQUENCE]) + index,
+            int(span[SIZE]),
+        )
+        for span in spans
+        for index in range(span[COUNT])
+    ]
+
+
 @given(RUNS, st.lists(st.booleans(), min_size=5, max_size=5))
 def test_notifications_are_found_as_in_python(runs: list[list[bytes]], wanted: list[bool]) -> None:
-    joined = [b"".join(frames) for frames in runs]
-    data = np.frombuffer(b"".join(joined), np.uint8)
-    ends = np.cumsum([len(one) for one in joined], dtype=np.int64)
+    joined = [b"".join(frames) for frames in runs if frames]
     publishers, attributes = Interner(), Interner()
-    found = tracing_frames.find(data, ends, np.array(wanted), publishers, attributes)
+    found = find([Frames(run) for run in joined], np.array(wanted), publishers, attributes)
     names = publishers.pieces(0, publishers.count)
-    heads = [*attributes.pieces(0, attributes.count), None]
-    rows = [
-        (run, names[publisher], heads[number], sequence, size)
-        for run, publisher, number, sequence, size in zip(
-            *(column.tolist() for column in found), strict=True
-        )
-    ]
+    heads = attributes.pieces(0, attributes.count)
+    rows = rows_of(found, names, heads)
     expected = [
         (run, name, head if wanted[run] else None, sequence, size)
         for number, one in enumerate(joined)
@@ -85,6 +105,64 @@ def test_notifications_are_found_as_in_python(runs: list[list[bytes]], wanted: l
     assert [row for row in rows if row in expected or decodes(row[1], row[2])] == expected
     assert len(set(names)) == len(names)
     assert len(set(heads)) == len(heads)
+
+
+ALIKE = st.lists(
+    st.tuples(
+        st.sampled_from(["a.1", "a.2"]),
+        st.integers(0, 1),
+        st.sampled_from([0, 0, 0, 1, 5]),
+        st.sampled_from([b"p", b"p", b"p", b"longer"]),
+    ),
+    max_size=30,
+)
+
+
+@given(ALIKE, st.booleans(), st.integers(0, 30), st.integers(0, 30))
+def test_spans_are_as_long_as_they_can_be(
+    made: list[tuple[str, int, int, bytes]], wanted: bool, first: int, end: int
+) -> None:
+    """They end where something changes that the rows show, and nowhere else."""
+    sequence, frames, rows = 1, [], []
+    for publisher, value, skipped, payload in made:
+        sequence += 1 + skipped
+        head = encode_head(publisher, {"v": value})
+        frames.append(encode_notification(head, sequence, 1.0, payload))
+        name, attributes = publisher.encode(), encode_head("", {"v": value})[2:]
+        rows.append((0, name, attributes if wanted else None, sequence, len(frames[-1])))
+    data = Frames(b"".join(frames), first, end)
+    publishers, heads = Interner(), Interner()
+    found = find([data] if frames else [], np.array([wanted]), publishers, heads)
+    part = rows[first:end]
+    pieces = publishers.pieces(0, publishers.count), heads.pieces(0, heads.count)
+    assert rows_of(found, *pieces) == part
+    changes = sum(
+        (*one[:3], one[3] + 1, one[4]) != other for one, other in itertools.pairwise(part)
+    )
+    assert len(found) == (changes + 1 if part else 0)
+
+
+def test_a_run_without_bytes_has_a_span_to_itself() -> None:
+    one = Frames(encode_notification(encode_head("a.1", {}), 1, 1.0))
+    found = find([Frames(b""), one, Frames(b"")], np.array([True] * 3), Interner(), Interner())
+    assert found.tolist() == [
+        [0, -1, -1, 0, 0, 1, 0],
+        [1, 0, 0, 1, len(one.data), 1, 0],
+        [2, -1, -1, 0, 0, 1, 0],
+    ]
+
+
+def test_there_may_be_any_number_of_runs() -> None:
+    found = find([Frames(b"")] * 5000, np.zeros(5000, bool), Interner(), Interner())
+    assert found[:, RUN].tolist() == list(range(5000))
+    assert len(find([], np.zeros(0, bool), Interner(), Interner())) == 0
+
+
+def test_the_last_sequence_number_is_followed_by_none() -> None:
+    head = encode_head("a.1", {})
+    data = b"".join(encode_notification(head, 2**63 - 1 + more, 1.0) for more in range(3))
+    found = find([Frames(data)], np.array([True]), Interner(), Interner())
+    assert found[:, [SEQUENCE, COUNT]].tolist() == [[2**63 - 1, 1]]
 
 
 def decodes(publisher: bytes, attributes: bytes | None) -> bool:
@@ -97,17 +175,16 @@ def decodes(publisher: bytes, attributes: bytes | None) -> bool:
     return attributes is not None
 
 
-@given(st.binary(max_size=200), st.integers(0, 200))
-def test_garbage_is_no_notification_and_no_crash(data: bytes, end: int) -> None:
-    array = np.frombuffer(data, np.uint8)
-    ends = np.array([min(end, len(data)), len(data)])
+@given(st.binary(min_size=1, max_size=200), st.integers(0, 5), st.integers(0, 5))
+def test_garbage_is_no_notification_and_no_crash(data: bytes, first: int, end: int) -> None:
     heads = Interner()
-    found = tracing_frames.find(array, ends, np.array([True, True]), Interner(), heads)
+    runs = [Frames(data), Frames(data, first, end)]
+    found = find(runs, np.array([True, True]), Interner(), heads)
     assert all(piece in data for piece in heads.pieces(0, heads.count))
-    assert all(0 <= number < heads.count for number in found.attributes.tolist())
+    assert all(0 <= number < heads.count for number in found[:, ATTRIBUTES].tolist())
 
 
-@given(st.lists(st.lists(st.integers(0, 2000), max_size=60), max_size=6))
+@given(st.lists(st.lists(st.integers(0, 2000), min_size=1, max_size=60), max_size=6))
 def test_pieces_get_one_number_each_however_many_there_are(batches: list[list[int]]) -> None:
     heads = Interner()
     seen: list[bytes] = []
@@ -116,40 +193,34 @@ def test_pieces_get_one_number_each_however_many_there_are(batches: list[list[in
             encode_notification(encode_head("a.1", {"n": "x" * (n % 40), "v": n}), 1, 1.0)
             for n in batch
         )
-        array = np.frombuffer(data, np.uint8)
-        found = tracing_frames.find(
-            array, np.array([len(data)]), np.array([True]), Interner(), heads
-        )
+        found = find([Frames(data)], np.array([True]), Interner(), heads)
         pieces = heads.pieces(0, heads.count)
         seen += [encode_head("", {"n": "x" * (n % 40), "v": n})[2:] for n in batch]
         latest = seen[len(seen) - len(batch) :]
-        assert [pieces[number] for number in found.attributes.tolist()] == latest
+        assert [pieces[number] for number in found[:, ATTRIBUTES].tolist()] == latest
     assert heads.pieces(0, heads.count) == list(dict.fromkeys(seen))
 
 
 def test_a_full_interner_makes_room_and_keeps_what_it_has() -> None:
     heads = Interner()
-    frames = [encode_notification(encode_head("a.1", {"v": n}), 1, 1.0) for n in range(3000)]
+    frames = [
+        encode_notification(encode_head("a.1", {"v": n, "w": "x" * (n % 90)}), 1, 1.0)
+        for n in range(5000)
+    ]
     for start in range(0, 3000, 100):
         data = b"".join(frames[start : start + 100])
-        find = tracing_frames.find
-        array = np.frombuffer(data, np.uint8)
-        find(array, np.array([len(data)]), np.array([True]), Interner(), heads)
-    whole = b"".join(frames)
-    again = tracing_frames.find(
-        np.frombuffer(whole, np.uint8), np.array([len(whole)]), np.array([True]), Interner(), heads
-    )
-    assert again.attributes.tolist() == list(range(3000))
+        find([Frames(data)], np.array([True]), Interner(), heads)
+    whole = Frames(b"".join(frames))  # the rest is new
+    again = find([whole], np.array([True]), Interner(), heads)
+    assert again[:, ATTRIBUTES].tolist() == list(range(5000))
 
 
-@pytest.mark.parametrize(
-    ("which", "numbers"), [([0, 1, 0, -1, 1], [8, 1, 9, 0, 2]), ([], []), ([1], [1])]
-)
-def test_each_counter_counts_on(which: list[int], numbers: list[int]) -> None:
-    counters = np.array([7, 0])
-    result = np.empty(len(which), np.int64)
-    tracing_frames.number(counters, np.array(which, np.int64), result)
-    assert result.tolist() == numbers
+def test_a_head_may_be_as_long_as_heads_are() -> None:
+    heads = Interner()
+    for number in range(20):
+        head = encode_head("a.1", {"v": "x" * 65000, "w": number})
+        find([Frames(encode_notification(head, 1, 1.0))], np.array([True]), Interner(), heads)
+    assert [len(piece) for piece in heads.pieces(0, 20)] == [65009] * 20
 
 
 def test_warming_up_changes_nothing() -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,24 +46,3 @@ def test_pieces_of_a_table_are_joined() -> None:
     halves = [arrow.to_table([bare_row(step, client=f"c{step}.1")], {}) for step in (1, 2)]
     found = list(arrow.to_rows(pa.concat_tables(halves)))
     assert found == [bare_row(1, client="c1.1"), bare_row(2, client="c2.1")]
-
-
-def test_columns_become_rows() -> None:
-    places = np.array([0, -1, 0], np.int32)
-    columns = {
-        "run": arrow.Texts(np.zeros(3, np.int32), ["r"]),
-        "broker": arrow.Texts(np.zeros(3, np.int32), ["B1"]),
-        "session": np.ones(3, np.int64),
-        "step": np.arange(1, 4),
-        "at": np.array([0.0, 0.5, 1.0]),
-        "kind": arrow.Texts(np.zeros(3, np.int32), ["clock"]),
-        "client": arrow.Texts(places, ["ann.1"]),
-        "sequence": np.array([7, 0, 8]),
-    }
-    rows = list(arrow.to_rows(arrow.from_columns(columns, {"key": "value"})))
-    here: dict[str, Any] = {"run": "r", "broker": "B1", "session": 1, "kind": "clock"}
-    assert rows == [
-        Row(**here, step=1, at=0.0, client="ann.1", sequence=7),
-        Row(**here, step=2, at=0.5),
-        Row(**here, step=3, at=1.0, client="ann.1", sequence=8),
-    ]

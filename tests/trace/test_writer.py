@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -14,6 +13,7 @@ import pytest
 from sapwood.errors import TraceRowError, TraceWriteError
 from sapwood.trace import arrow
 from sapwood.trace.reader import read
+from sapwood.trace.runs import Columns, Numbers, same_number, same_text
 from sapwood.trace.schema import Row, RunSettings
 from sapwood.trace.writer import RunWriter, SegmentLimits, TraceWriter
 from tracing.files import bare_row, full_row
@@ -330,12 +330,12 @@ def test_an_error_in_a_run_keeps_the_rows_that_led_to_it(tmp_path: Path) -> None
     assert list(read(tmp_path)) == [bare_row()]
 
 
-def columns(first: int, last: int, kind: str = "clock") -> dict[str, Any]:
-    steps = np.arange(first, last + 1)
+def columns(first: int, last: int, kind: str = "clock") -> Columns:
+    count = last + 1 - first
     return {
-        "step": steps,
-        "at": steps / 2,
-        "kind": arrow.Texts(np.zeros(len(steps), np.int32), [kind]),
+        "step": same_number(first, count, slope=1),
+        "at": Numbers(np.arange(first, last + 1) / 2, np.ones(count, np.int64)),
+        "kind": same_text(kind, count),
     }
 
 
@@ -352,8 +352,16 @@ def test_columns_are_a_file_of_the_same_kind(tmp_path: Path) -> None:
     ]
     assert len(trace.files) == 3
     assert trace.settings == {"r": settings}
-    types = {str(pq.ParquetFile(path).schema_arrow.field("kind").type) for path in trace.files}
-    assert types == {"string"}
+    schemas = [pq.ParquetFile(path).schema_arrow.remove_metadata() for path in trace.files]
+    assert schemas == [arrow.schema()] * 3
+
+
+def test_columns_that_do_not_fit_together_are_refused(tmp_path: Path) -> None:
+    writer = TraceWriter(tmp_path, "r", "B1", 1)
+    wrong = {**columns(1, 3), "client": same_text("a.1", 2)}
+    with pytest.raises(TraceWriteError, match="column 'client': it has 2 rows instead of 3"):
+        writer.write_columns(wrong)
+    assert list(read(tmp_path)) == []
 
 
 def test_columns_come_in_order_and_a_gap_among_them_counts(tmp_path: Path) -> None:

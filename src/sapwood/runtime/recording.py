@@ -13,6 +13,7 @@ from sapwood.protocol.effects import Record
 from sapwood.protocol.spool import Run
 from sapwood.runtime.peer import Peer
 from sapwood.runtime.tracing import Tracer
+from sapwood.runtime.tracing_frames import Frames
 from sapwood.trace.schema import DELIVERED, DROPPED, FORWARDED, PUBLISHED
 
 NO_ROOM = "given up: there was no room for it"
@@ -31,12 +32,13 @@ class Recording:
     def published(self, at: float, peer: Peer, data: bytes) -> None:
         """Frames came from a client; what is refused of them is left out later."""
         if peer.is_client:
-            self._record(at, PUBLISHED, {"client": peer.name}, data)
+            self._record(at, PUBLISHED, {"client": peer.name}, Frames(data))
 
     def forwarded(self, at: float, peer: Peer, data: bytes) -> None:
         """Notifications go to a neighbour."""
         if not peer.is_client:
-            self._record(at, FORWARDED, {"source": self._broker, "target": peer.name}, data)
+            fields = {"source": self._broker, "target": peer.name}
+            self._record(at, FORWARDED, fields, Frames(data))
 
     def delivered(self, at: float, peer: Peer, runs: Iterable[Run]) -> None:
         """A client says that it has got something."""
@@ -44,7 +46,8 @@ class Recording:
             fields = {"client": peer.name, "target": peer.name}
             for run in runs:
                 if run.data is not None and run.size:
-                    self._record(at, DELIVERED, fields, run.data)
+                    frames = Frames(run.data, run.first, run.first + run.frames)
+                    self._record(at, DELIVERED, fields, frames, run.size)
 
     def dropped(self, at: float, peer: Peer, runs: Iterable[Run], why: str) -> None:
         """Notifications for somebody were given up."""
@@ -52,7 +55,7 @@ class Recording:
             if run.data is not None and run.size:
                 message = IN_DOUBT if run.in_doubt else why
                 fields = {"source": self._broker, "target": peer.name, "message": message}
-                self._record(at, DROPPED, fields, run.data)
+                self._record(at, DROPPED, fields, Frames(run.data))
 
     def asked(self, at: float, effect: Record) -> None:
         """The broker itself asks for a row."""

@@ -14,10 +14,12 @@ import threading
 from typing import Any, Final, NamedTuple
 
 from sapwood.errors import TraceWriteError
-from sapwood.runtime import tracing_frames
+from sapwood.runtime import tracing_frames, tracing_orders
 from sapwood.runtime.settings import TraceSettings
-from sapwood.runtime.tracing_columns import Begun, Happening, Item, Orders, Segment
-from sapwood.trace import arrow
+from sapwood.runtime.tracing_columns import NO_FRAMES, Begun, Happening, Item, Segment
+from sapwood.runtime.tracing_frames import Frames
+from sapwood.runtime.tracing_orders import Orders
+from sapwood.trace import parquet
 from sapwood.trace.schema import (
     ADVERTISED,
     CLOCK,
@@ -87,17 +89,26 @@ class Tracer:
     def start(self, now: float) -> None:
         """Begin to write; if the session before this one crashed, rows of it may be missing."""
         tracing_frames.warm()
-        arrow.warm()
+        tracing_orders.warm()
+        parquet.warm()
         if self._writer.interrupted:
             self.record(now, TRACE_GAP, {})
         self._thread.start()
 
-    def record(self, at: float, kind: str, fields: dict[str, Any], data: bytes = b"") -> None:
+    def record(
+        self,
+        at: float,
+        kind: str,
+        fields: dict[str, Any],
+        frames: Frames = NO_FRAMES,
+        size: int | None = None,
+    ) -> None:
         """Take something to be recorded: a row, or a row for each notification in some frames.
 
-        What a client published and got is to be handed over in the client's own order.
+        What a client published and got is to be handed over in the client's own order. Frames that
+        are but a part of their run take so many bytes.
         """
-        size = _ITEM_BYTES + len(data)
+        size = _ITEM_BYTES + (len(frames.data) if size is None else size)
         if self.waiting_bytes + size > self._settings.queue_bytes:
             self.left_out += 1
             self._has_gap = True
@@ -107,7 +118,7 @@ class Tracer:
             self._note(Happening(at, TRACE_GAP, {}), _ITEM_BYTES)
         if kind in _ENDS and self._returned:
             self._end_before(at, kind, fields)
-        self._note(Happening(at, kind, fields, data), size)
+        self._note(Happening(at, kind, fields, frames), size)
         self._now = at
         if self._noted_bytes >= BATCH_BYTES:
             self._hand_over()
@@ -198,11 +209,10 @@ class Tracer:
     def _write(self, now: float) -> None:
         """Write the segment as a file, and begin the next one."""
         segment = self._segment
+        columns = segment.columns()
         self._segment = Segment(self._orders, segment.next_step)
-        if not segment.rows:
-            return
         try:
-            self._writer.write_columns(segment.columns(), has_gap=segment.has_gap)
+            self._writer.write_columns(columns, has_gap=segment.has_gap)
             self.failure = ""
         except TraceWriteError as problem:
             self.failure = str(problem)

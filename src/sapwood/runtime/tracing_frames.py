@@ -1,34 +1,70 @@
 """Take runs of frames apart in compiled code, while the event loop goes on.
 
 A trace needs of every notification its publisher, its sequence number and its size, and of those
-that clients publish the attributes. At half a million notifications a second that cannot be done
+that clients publish the attributes. At millions of notifications a second that cannot be done
 frame by frame in Python: the interpreter is the event loop's. These functions work on whole
-batches of bytes and do not hold it.
+batches, read the bytes where they are, and do not hold the interpreter.
 
-Publishers and attributes repeat, so each gets a number when it is first seen (`Interner`), and
-only then somebody in Python has to look at it.
+Who publishes much publishes notifications that are alike and count up by one. Such neighbours are
+one *span*: to see that a frame continues the last one takes a comparison of its header and head,
+and of nothing else. Publishers and attributes repeat beyond that, so each gets a number when it
+is first seen (`Interner`), and only then somebody in Python has to look at it.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 
-from sapwood.wire.frames import ENVELOPE_SIZE, EXPIRES, GRAY, HEADER_SIZE, NOTIFICATION
+from sapwood.matching.cpython import BYTES_OFFSET
+from sapwood.matching.raw import byte_at
+from sapwood.wire.frames import (
+    ENVELOPE_SIZE,
+    EXPIRES,
+    GRAY,
+    HEAD_BYTES_MAX,
+    HEADER_SIZE,
+    NOTIFICATION,
+)
 
-_SMALLEST: Final = HEADER_SIZE + ENVELOPE_SIZE
+SPAN_COLUMNS: Final = 7
+RUN, PUBLISHER, ATTRIBUTES, SEQUENCE, SIZE, COUNT, ORDER = range(SPAN_COLUMNS)
+"""Columns of spans: in which run; the numbers of publisher and attributes, -1 for none; the first
+sequence number, which the others count up from; bytes of each frame; how many frames; and room for
+the order of a client, 0 so far."""
+
 _FLAGS: Final = GRAY | EXPIRES
+_HEAD_MIN: Final = 3
+_SEQUENCE_MAX: Final = 2**63 - 1
 
 # How msgpack begins a pair and a text: see sapwood.protocol.forwarding, which takes no others.
 _PAIR, _SHORT_TEXT, _SHORT_TEXT_END, _TEXT_8 = 0x92, 0xA0, 0xC0, 0xD9
 
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 _FIRST_ENTRIES: Final = 256
+_FIRST_SPANS: Final = 1024
 _FULL_SHARE: Final = 2
 """There are at least so many slots for each entry."""
+
+# What the kernel has done so far, so that it can go on when there is more room.
+_PROGRESS_COLUMNS: Final = 6
+_AT_RUN, _AT_BYTE, _AT_FRAME, _SPANS, _PUBLISHERS, _HEADS = range(_PROGRESS_COLUMNS)
+
+_memcmp = types.ExternalFunction("memcmp", types.int32(types.int64, types.int64, types.uint64))
+_difference: Any = _memcmp
+"""Not zero if two pieces of memory of some size differ."""
+
+
+class Frames(NamedTuple):
+    """Consecutive frames of a run: of all its whole frames, those from one number up to another."""
+
+    data: bytes
+    first: int = 0
+    end: int = 1 << 62
 
 
 class Interner:
@@ -36,26 +72,28 @@ class Interner:
 
     def __init__(self) -> None:
         self.count = 0
-        self.bytes_used = 0
         self.slots = np.full(_FULL_SHARE * _FIRST_ENTRIES, -1, np.int32)
         self.hashes = np.empty(_FIRST_ENTRIES, np.uint64)
         self.ends = np.zeros(_FIRST_ENTRIES + 1, np.int64)
         """Where each piece ends in the pool; it begins where the one before ends, from place 1."""
         self.pool = np.empty(_FIRST_ENTRIES * 16, np.uint8)
 
-    def make_room(self, pieces: int, size: int) -> None:
-        """Let so many new pieces fit, of so many bytes together."""
-        entries = self.count + pieces
-        if entries > len(self.hashes):
-            entries = max(entries, 2 * len(self.hashes))
+    @property
+    def bytes_used(self) -> int:
+        """Bytes of all pieces."""
+        return int(self.ends[self.count])
+
+    def make_room(self) -> None:
+        """Let one more piece fit, of any size, and then as many again as there are."""
+        if self.count >= len(self.hashes):
+            entries = 2 * len(self.hashes)
             self.hashes = _grown(self.hashes, self.count, entries)
             self.ends = _grown(self.ends, self.count + 1, entries + 1)
-            slots = 1 << (_FULL_SHARE * entries - 1).bit_length()
-            self.slots = np.full(slots, -1, np.int32)
+            self.slots = np.full(_FULL_SHARE * entries, -1, np.int32)
             _fill_slots(self.slots, self.hashes, self.count)
-        if self.bytes_used + size > len(self.pool):
-            size_wanted = max(self.bytes_used + size, 2 * len(self.pool))
-            self.pool = _grown(self.pool, self.bytes_used, size_wanted)
+        used = self.bytes_used
+        if used + HEAD_BYTES_MAX > len(self.pool):
+            self.pool = _grown(self.pool, used, 2 * len(self.pool) + HEAD_BYTES_MAX)
 
     def pieces(self, first: int, end: int) -> list[bytes]:
         """The pieces from one number up to another, without that."""
@@ -65,145 +103,226 @@ class Interner:
 
 
 def _grown(array: Any, used: int, size: int) -> Any:
-    larger = np.empty(size, array.dtype)
+    larger = np.empty((size, *array.shape[1:]), array.dtype)
     larger[:used] = array[:used]
     return larger
 
 
-class Found(NamedTuple):
-    """The notifications in some runs of frames, one behind the other: each an array."""
-
-    run: Any
-    """In which run."""
-    publisher: Any
-    """The number of its publisher."""
-    attributes: Any
-    """The number of its attributes, as a msgpack map; -1 where they were not asked for."""
-    sequence: Any
-    size: Any
-    """Bytes of the whole frame."""
-
-
-def find(data: Any, ends: Any, wanted: Any, publishers: Interner, attributes: Interner) -> Found:
-    """The notifications in runs of whole frames, given as one array of bytes and where runs end.
+def find(runs: Sequence[Frames], wanted: Any, publishers: Interner, attributes: Interner) -> Any:
+    """The spans of notifications in runs of frames: an array, a row for each span.
 
     `wanted` says for each run whether the attributes matter. Control messages are passed over, and
     so is what no broker takes for a notification: a head of another form, or a sequence number
-    that is none.
+    that is none. A run without any bytes stands for something that is no notification: it has a
+    span of its own, of one, with nothing in it.
     """
-    room = len(data) // _SMALLEST
-    for interner in (publishers, attributes):
-        interner.make_room(room, len(data))
-    codes = np.empty((3, room), np.int32)
-    numbers = np.empty((2, room), np.int64)
-    count, *used = _find(
-        data,
-        ends,
+    places = np.array(
+        [(id(run[0]), len(run[0]), run[1], run[2]) for run in runs], np.int64
+    ).reshape(len(runs), 4)
+    places[:, 0] += BYTES_OFFSET
+    progress = np.zeros(_PROGRESS_COLUMNS, np.int64)
+    progress[_PUBLISHERS], progress[_HEADS] = publishers.count, attributes.count
+    spans = np.empty((_FIRST_SPANS, SPAN_COLUMNS), np.int64)
+    while not _find(
+        places,
         wanted,
-        codes,
-        numbers,
-        (publishers.slots, publishers.hashes, publishers.ends, publishers.pool, publishers.count),
-        (attributes.slots, attributes.hashes, attributes.ends, attributes.pool, attributes.count),
-    )
-    for interner, known in zip((publishers, attributes), used, strict=True):
-        interner.count = known
-        interner.bytes_used = int(interner.ends[known])
-    return Found(*codes[:, :count], *numbers[:, :count])
+        spans,
+        progress,
+        (publishers.slots, publishers.hashes, publishers.ends, publishers.pool),
+        (attributes.slots, attributes.hashes, attributes.ends, attributes.pool),
+    ):
+        publishers.count, attributes.count = progress[_PUBLISHERS], progress[_HEADS]
+        publishers.make_room()
+        attributes.make_room()
+        if progress[_SPANS] == len(spans):
+            spans = _grown(spans, len(spans), 2 * len(spans))
+    publishers.count, attributes.count = progress[_PUBLISHERS], progress[_HEADS]
+    return spans[: progress[_SPANS]]
 
 
 @njit(cache=True, nogil=True)
-def _find(
-    data: Any, ends: Any, wanted: Any, codes: Any, numbers: Any, publishers: Any, attributes: Any
-) -> Any:
-    count = 0
-    at = np.int64(0)
-    known_publishers, known_attributes = publishers[4], attributes[4]
-    publisher, last_at, last_length = np.int32(-1), np.int64(0), np.int64(-1)
-    for run in range(len(ends)):
-        end = ends[run]
-        while at + HEADER_SIZE <= end:
-            body = np.int64(data[at + 1]) | np.int64(data[at + 2]) << 8
-            body |= np.int64(data[at + 3]) << 16 | np.int64(data[at + 4]) << 24
-            head = np.int64(data[at + 5]) | np.int64(data[at + 6]) << 8
-            head_at = at + HEADER_SIZE
-            body_at = head_at + head
-            following = body_at + body
-            if following > end:
+def _find(places: Any, wanted: Any, spans: Any, progress: Any, publishers: Any, heads: Any) -> Any:
+    """Go on from where it was; whether it came to the end, or else needs more room."""
+    at, number, count = progress[_AT_BYTE], progress[_AT_FRAME], progress[_SPANS]
+    known_publishers, known_heads = progress[_PUBLISHERS], progress[_HEADS]
+    for run in range(progress[_AT_RUN], len(places)):
+        data, end, first, stop = places[run]
+        if end == 0:
+            if count == len(spans):
+                _save(progress, run, 0, 0, count, known_publishers, known_heads)
+                return False
+            _put(spans, count, run, -1, -1, 0, 0)
+            spans[count, COUNT] = 1
+            count += 1
+        while number < first and at + HEADER_SIZE <= end:
+            at += _size(data + at)
+            number += 1
+        while number < stop and at + HEADER_SIZE <= end:
+            frame = data + at
+            size = _size(frame)
+            if at + size > end:
                 break
-            is_notification = data[at] & ~_FLAGS == NOTIFICATION
-            if is_notification and body >= ENVELOPE_SIZE and head >= 3:
-                text_at, length = _text(data, head_at)
-                sequence = np.int64(_word(data, body_at))
-                if length >= 0 and text_at + length < body_at and sequence > 0:
-                    if length != last_length or not _equal(data, text_at, data, last_at, length):
-                        publisher, known_publishers = _number(
-                            data, text_at, length, publishers, known_publishers
-                        )
-                        last_at, last_length = text_at, length
-                    codes[0, count] = run
-                    codes[1, count] = publisher
-                    codes[2, count] = -1
-                    if wanted[run]:
-                        rest = text_at + length
-                        codes[2, count], known_attributes = _number(
-                            data, rest, body_at - rest, attributes, known_attributes
-                        )
-                    numbers[0, count] = sequence
-                    numbers[1, count] = following - at
+            text, length = _publisher(frame, size)
+            if length >= 0:
+                head = _little(frame + 5, 2)
+                if (
+                    count == len(spans)
+                    or not _has_room(publishers, known_publishers, length)
+                    or not _has_room(heads, known_heads, head)
+                ):
+                    _save(progress, run, at, number, count, known_publishers, known_heads)
+                    return False
+                publisher, known_publishers = _number(text, length, publishers, known_publishers)
+                attributes, compared = np.int64(-1), text + length - frame - HEADER_SIZE
+                if wanted[run]:
+                    attributes, known_heads = _number(
+                        text + length, head - compared, heads, known_heads
+                    )
+                    compared = head
+                sequence = _long(frame + HEADER_SIZE + head)
+                if not _extends(spans, count - 1, run, publisher, attributes, sequence, size):
+                    _put(spans, count, run, publisher, attributes, sequence, size)
                     count += 1
-            at = following
-        at = end
-    return count, known_publishers, known_attributes
-
-
-@njit(cache=True, nogil=True)
-def _word(data: Any, at: Any) -> Any:
-    value = np.uint64(0)
-    for index in range(8):
-        value |= np.uint64(data[at + index]) << np.uint64(8 * index)
-    return value
-
-
-@njit(cache=True, nogil=True)
-def _text(data: Any, head_at: Any) -> Any:
-    """Where the text in a pair begins, and its length; -1 if there is none."""
-    marker = np.int64(data[head_at + 1])
-    if data[head_at] != _PAIR:
-        return head_at, np.int64(-1)
-    if _SHORT_TEXT <= marker < _SHORT_TEXT_END:
-        return head_at + 2, marker - _SHORT_TEXT
-    if marker == _TEXT_8:
-        return head_at + 3, np.int64(data[head_at + 2])
-    return head_at, np.int64(-1)
-
-
-@njit(cache=True, nogil=True)
-def _equal(one: Any, at: Any, other: Any, place: Any, length: Any) -> Any:
-    for index in range(length):
-        if one[at + index] != other[place + index]:
-            return False
+                following = _following(
+                    frame, size, sequence, compared, min(stop - number - 1, (end - at) // size - 1)
+                )
+                spans[count - 1, COUNT] += 1 + following
+                number += following
+                at += following * size
+            at += size
+            number += 1
+        at, number = np.int64(0), np.int64(0)
+    _save(progress, len(places), 0, 0, count, known_publishers, known_heads)
     return True
 
 
 @njit(cache=True, nogil=True)
-def _hash(data: Any, at: Any, length: Any) -> Any:
+def _following(frame: Any, size: Any, sequence: Any, compared: Any, at_most: Any) -> Any:
+    """How many frames behind one continue it.
+
+    They have the same header and so many bytes of head in common, and the sequence counts up.
+    """
+    count = np.int64(0)
+    sequence_at = HEADER_SIZE + _little(frame + 5, 2)
+    header, head, length = _long(frame), frame + HEADER_SIZE, np.uint64(compared)
+    while count < at_most and sequence < _SEQUENCE_MAX:
+        frame += size
+        sequence += 1
+        if (
+            _long(frame) != header
+            or _long(frame + sequence_at) != sequence
+            or _difference(frame + HEADER_SIZE, head, length) != 0
+        ):
+            break
+        count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _save(
+    progress: Any, run: Any, at: Any, number: Any, count: Any, publishers: Any, heads: Any
+) -> None:
+    progress[_AT_RUN], progress[_AT_BYTE], progress[_AT_FRAME] = run, at, number
+    progress[_SPANS], progress[_PUBLISHERS], progress[_HEADS] = count, publishers, heads
+
+
+@njit(cache=True, nogil=True)
+def _put(
+    spans: Any, place: Any, run: Any, publisher: Any, attributes: Any, sequence: Any, size: Any
+) -> None:
+    """Begin a span, with nothing in it so far."""
+    spans[place, RUN] = run
+    spans[place, PUBLISHER] = publisher
+    spans[place, ATTRIBUTES] = attributes
+    spans[place, SEQUENCE] = sequence
+    spans[place, SIZE] = size
+    spans[place, COUNT] = 0
+    spans[place, ORDER] = 0
+
+
+@njit(cache=True, nogil=True)
+def _extends(
+    spans: Any, place: Any, run: Any, publisher: Any, attributes: Any, sequence: Any, size: Any
+) -> Any:
+    """Whether a notification is the next of a span."""
+    return (
+        place >= 0
+        and spans[place, RUN] == run
+        and spans[place, PUBLISHER] == publisher
+        and spans[place, ATTRIBUTES] == attributes
+        and spans[place, SIZE] == size
+        and spans[place, SEQUENCE] + spans[place, COUNT] == sequence
+    )
+
+
+@njit(cache=True, nogil=True)
+def _little(address: Any, size: Any) -> Any:
+    """A little-endian number of some bytes."""
+    value = np.int64(0)
+    for index in range(size):
+        value |= np.int64(byte_at(address, index)) << (8 * index)
+    return value
+
+
+@njit(cache=True, nogil=True)
+def _long(address: Any) -> Any:
+    return _little(address, 8)
+
+
+@njit(cache=True, nogil=True)
+def _size(frame: Any) -> Any:
+    """The size of the frame at an address."""
+    return HEADER_SIZE + _little(frame + 1, 4) + _little(frame + 5, 2)
+
+
+@njit(cache=True, nogil=True)
+def _publisher(frame: Any, size: Any) -> Any:
+    """Where the publisher of a notification begins, and its length; -1 if it is none."""
+    head = _little(frame + 5, 2)
+    head_at = frame + HEADER_SIZE
+    if (
+        byte_at(frame, 0) & ~_FLAGS != NOTIFICATION
+        or head < _HEAD_MIN
+        or size - HEADER_SIZE - head < ENVELOPE_SIZE
+        or byte_at(head_at, 0) != _PAIR
+        or _long(head_at + head) <= 0
+    ):
+        return frame, np.int64(-1)
+    marker = np.int64(byte_at(head_at, 1))
+    text, length = head_at, np.int64(-1)
+    if _SHORT_TEXT <= marker < _SHORT_TEXT_END:
+        text, length = head_at + 2, marker - _SHORT_TEXT
+    elif marker == _TEXT_8:
+        text, length = head_at + 3, np.int64(byte_at(head_at, 2))
+    return text, length if text + length < head_at + head else np.int64(-1)
+
+
+@njit(cache=True, nogil=True)
+def _hash(address: Any, length: Any) -> Any:
     value = np.uint64(length) * _MIX
     index = 0
     while index + 8 <= length:
-        value = (value ^ _word(data, at + index)) * _MIX
+        value = (value ^ np.uint64(_long(address + index))) * _MIX
         value ^= value >> np.uint64(29)
         index += 8
     while index < length:
-        value = (value ^ np.uint64(data[at + index])) * _MIX
+        value = (value ^ np.uint64(byte_at(address, index))) * _MIX
         index += 1
     return value ^ value >> np.uint64(32)
 
 
 @njit(cache=True, nogil=True)
-def _number(data: Any, at: Any, length: Any, known: Any, count: Any) -> Any:
+def _has_room(known: Any, count: Any, length: Any) -> Any:
+    """Whether one more piece fits."""
+    _, hashes, ends, pool = known
+    return count < len(hashes) and ends[count] + length <= len(pool)
+
+
+@njit(cache=True, nogil=True)
+def _number(address: Any, length: Any, known: Any, count: Any) -> Any:
     """The number of a piece, and how many there are then."""
-    slots, hashes, ends, pool, _ = known
-    value = _hash(data, at, length)
+    slots, hashes, ends, pool = known
+    value = _hash(address, length)
     mask = np.uint64(len(slots) - 1)
     slot = value & mask
     while slots[slot] >= 0:
@@ -212,17 +331,17 @@ def _number(data: Any, at: Any, length: Any, known: Any, count: Any) -> Any:
         if (
             hashes[number] == value
             and ends[number + 1] - first == length
-            and _equal(data, at, pool, first, length)
+            and _difference(address, pool.ctypes.data + first, np.uint64(length)) == 0
         ):
-            return number, count
+            return np.int64(number), count
         slot = (slot + np.uint64(1)) & mask
     first = ends[count]
     for index in range(length):
-        pool[first + index] = data[at + index]
+        pool[first + index] = byte_at(address, index)
     ends[count + 1] = first + length
     hashes[count] = value
     slots[slot] = count
-    return np.int32(count), count + 1
+    return np.int64(count), count + 1
 
 
 @njit(cache=True, nogil=True)
@@ -235,22 +354,8 @@ def _fill_slots(slots: Any, hashes: Any, count: Any) -> None:
         slots[slot] = number
 
 
-@njit(cache=True, nogil=True)
-def number(counters: Any, which: Any, numbers: Any) -> None:
-    """Count on: each item gets the next number of its counter, none where that is negative."""
-    for index in range(len(which)):
-        counter = which[index]
-        if counter >= 0:
-            counters[counter] += 1
-            numbers[index] = counters[counter]
-        else:
-            numbers[index] = 0
-
-
 def warm() -> None:
     """Compile, or load what was compiled before, so that the first rows do not wait for it."""
     interner = Interner()
-    interner.make_room(2 * _FIRST_ENTRIES, 1)
-    data = np.frombuffer(bytes(_SMALLEST), np.uint8)
-    find(data, np.array([_SMALLEST]), np.array([True]), interner, Interner())
-    number(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64))
+    _fill_slots(interner.slots, interner.hashes, 0)
+    find([Frames(bytes(HEADER_SIZE))], np.array([True]), interner, Interner())

@@ -6,10 +6,9 @@ directory, or a client, does not need it.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 from sapwood.errors import TraceError
 from sapwood.trace.schema import COLUMNS, REQUIRED, Row
@@ -25,12 +24,6 @@ def modules() -> tuple[Any, Any]:
             "trace files need pyarrow, which is not installed: pip install 'sapwood[trace]'"
         ) from error
     return pa, pq
-
-
-def warm() -> None:
-    """Load all that is needed to write a file, so that no thread of others waits for it later."""
-    empty = from_columns({"step": range(0)}, {})
-    write_columns(empty, io.BytesIO())
 
 
 def schema() -> Any:
@@ -62,56 +55,6 @@ def to_table(rows: Sequence[Row], metadata: Mapping[str, str]) -> Any:
     return arrow.Table.from_arrays(arrays, schema=arrow.schema(fields, metadata=dict(metadata)))
 
 
-class Texts(NamedTuple):
-    """A column of texts that repeat: an array of places in a list of texts, -1 for null."""
-
-    places: Any
-    texts: Sequence[str]
-
-
-def from_columns(columns: Mapping[str, Any], metadata: Mapping[str, str]) -> Any:
-    """A table from whole columns, for who has many rows at once and no time to make them.
-
-    A column is a NumPy array, or `Texts`. In one of integers that may be null, 0 is null: what is
-    counted there begins at 1. A column that is not there is null everywhere.
-    """
-    arrow, _ = modules()
-    count = len(columns["step"])
-    fields, arrays = [], []
-    for field in schema():
-        column = columns.get(field.name)
-        if isinstance(column, Texts):
-            array = _from_texts(column)
-            field = arrow.field(field.name, array.type, nullable=field.nullable)
-        elif column is None:
-            array = arrow.nulls(count, field.type)
-        else:
-            array = arrow.array(column, field.type, mask=_mask(column, field.nullable))
-        fields.append(field)
-        arrays.append(array)
-    return arrow.Table.from_arrays(arrays, schema=arrow.schema(fields, metadata=dict(metadata)))
-
-
-def _mask(column: Any, nullable: bool) -> Any:
-    """Which numbers are null; None if none is, which is quicker."""
-    return column == 0 if nullable and len(column) and not column.all() else None
-
-
-def _from_texts(column: Texts) -> Any:
-    arrow, _ = modules()
-    mask = column.places < 0 if len(column.places) and column.places.min() < 0 else None
-    indices = arrow.array(column.places, arrow.int32(), mask=mask)
-    return arrow.DictionaryArray.from_arrays(indices, arrow.array(column.texts, arrow.string()))
-
-
-_COUNTED: Final = ("step", "sequence", "client_order")
-"""Columns that mostly grow by one: as differences they take next to nothing."""
-
-
-_BOUNDED: Final = ["run", "broker", "session", "step", "at", "kind"]
-"""Columns whose least and largest value is noted: by these a reader finds what it needs."""
-
-
 def write_rows(table: Any, file: Any) -> None:
     """Write a table of `to_table` into an open file."""
     _, parquet = modules()
@@ -122,27 +65,6 @@ def write_rows(table: Any, file: Any) -> None:
         row_group_size=max(1, table.num_rows),
         write_page_checksum=True,
     )
-
-
-def write_columns(table: Any, file: Any) -> None:
-    """Write a table of `from_columns` into an open file: the same to readers, but quick.
-
-    Texts are in the file what they are here, places in a list; to whoever reads, they are texts.
-    """
-    _, parquet = modules()
-    with parquet.ParquetWriter(
-        file,
-        table.schema,
-        compression="zstd",
-        use_dictionary=[name for name in table.column_names if name not in _COUNTED],
-        column_encoding=dict.fromkeys(_COUNTED, "DELTA_BINARY_PACKED"),
-        write_page_checksum=True,
-        write_statistics=_BOUNDED,
-        store_schema=False,
-    ) as writer:
-        said = table.schema.metadata
-        writer.add_key_value_metadata({key.decode(): said[key].decode() for key in said})
-        writer.write_table(table, row_group_size=max(1, table.num_rows))
 
 
 def read_table(path: Path) -> Any:

@@ -14,12 +14,12 @@ The time comes with the rows, or with `TraceWriter.tick`; no clock is read here.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Final, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
 from urllib.parse import quote
 
 import msgspec
@@ -27,6 +27,9 @@ import msgspec
 from sapwood.errors import TraceRowError, TraceWriteError
 from sapwood.trace import arrow
 from sapwood.trace.schema import TRACE_GAP, Row, RunSettings
+
+if TYPE_CHECKING:
+    from sapwood.trace.runs import Columns
 
 SUFFIX: Final = ".parquet"
 _MAKING: Final = ".tmp"
@@ -128,36 +131,36 @@ class TraceWriter:
             self._forget_stale()
         self._clear()
 
-    def write_columns(self, columns: Mapping[str, Any], *, has_gap: bool = False) -> None:
+    def write_columns(self, columns: Columns, *, has_gap: bool = False) -> None:
         """Write many rows at once as one file, after those that wait.
 
-        The columns are those of `sapwood.trace.arrow.from_columns`, without who recorded them;
-        steps grow. `has_gap` says whether a ``trace_gap`` row is among them.
+        The columns come as runs (`sapwood.trace.runs`), without who recorded them; steps count up
+        in one run. `has_gap` says whether a ``trace_gap`` row is among them.
         """
-        run, broker, session = self._owner
-        count = len(columns["step"])
+        from sapwood.trace import parquet, runs  # noqa: PLC0415 - compiled code, for brokers only
+
+        steps, times = columns["step"], columns["at"]
+        count = int(steps.counts.sum())
         if not count:
             return
+        run, broker, session = self._owner
         first = Row(
             run=run, broker=broker, session=session,
-            step=int(columns["step"][0]), at=float(columns["at"][0]), kind="",
+            step=int(steps[0][0]), at=float(times[0][0]), kind="",
         )  # fmt: skip
         self._check(first)
         self.flush()
-        nowhere = columns["step"] * 0
-        owner = {
-            "run": arrow.Texts(nowhere, (run,)),
-            "broker": arrow.Texts(nowhere, (broker,)),
-            "session": nowhere + session,
+        owner: Columns = {
+            "run": runs.same_text(run, count),
+            "broker": runs.same_text(broker, count),
+            "session": runs.same_number(session, count),
         }
-        whole = {**columns, **owner}
         self._write_file(
-            first,
-            lambda file: arrow.write_columns(arrow.from_columns(whole, self._metadata), file),
+            first, lambda file: parquet.write({**columns, **owner}, self._metadata, file)
         )
         if has_gap:
             self._forget_stale()
-        self._last_step = int(columns["step"][-1])
+        self._last_step = first.step + count - 1
 
     def discard(self) -> int:
         """Give up what waits, because it cannot be written; the number of rows given up.
