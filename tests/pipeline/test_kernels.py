@@ -66,9 +66,10 @@ def test_a_stream_is_followed_until_its_order_goes_back(seed: int) -> None:
             last[1], last[3] = order, max(sequence, last[3])
         else:
             expected.append([order, order, sequence, sequence, 0])
-    standing = np.array([[0, 0, 0, 0, -1]])
+    standing = np.array([[0, 0, 0, 0, -1, 0]])
     closed, states = kernels.look_over(
-        np.zeros(40, np.int64), np.array(orders), np.array(sequences), standing
-    )
+        np.zeros(40, np.int64), np.array(orders), np.array(sequences), np.arange(40), standing,
+        np.zeros(2, np.int64),
+    )  # fmt: skip
     assert set(closed.tolist()) <= {0}
-    assert [*states.tolist(), *standing.tolist()] == expected
+    assert [row[:5] for row in (*states.tolist(), *standing.tolist())] == expected

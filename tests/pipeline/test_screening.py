@@ -21,10 +21,12 @@ Event = tuple[int, int, int]
 _NAMES = ("stream", "first_order", "last_order", "first_sequence", "last_sequence", "is_bad")
 
 
-def segments(events: list[Event], size: int = 4) -> list[tuple[int, ...]]:
+def segments(
+    events: list[Event], size: int = 4, steps: list[int] | None = None
+) -> list[tuple[int, ...]]:
     columns = zip(*events, strict=True)
     named = dict(zip(("stream", "place", "sequence"), map(list, columns), strict=True))
-    batch = pa.RecordBatch.from_pydict(named)
+    batch = pa.RecordBatch.from_pydict({**named, "step": steps or list(range(len(events)))})
     parts = [batch.slice(start, size) for start in range(0, batch.num_rows, size)]
     return [tuple(row.values()) for part in _look_over(parts) for row in part.to_pylist()]
 
@@ -41,6 +43,33 @@ def test_a_new_segment_where_order_goes_back() -> None:
         (7, 3, 4, 30, 40, 0),
         (7, 1, 1, 10, 10, 0),
     ]
+
+
+def test_a_new_segment_where_another_file_begins() -> None:
+    """Steps 5 and 200 are not of one file; what lies between them may be of this stream."""
+    events = [(7, 1, 10), (8, 1, 1), (7, 2, 11), (7, 30, 40), (8, 9, 7), (7, 31, 41)]
+    assert segments(events, steps=[3, 4, 5, 200, 201, 202]) == [
+        (7, 1, 2, 10, 11, 0),
+        (8, 1, 1, 1, 1, 0),
+        (7, 30, 31, 40, 41, 0),
+        (8, 9, 9, 7, 7, 0),
+    ]
+    assert segments(events[:4], steps=[200, 201, 202, 90]) == [
+        (7, 1, 2, 10, 11, 0),
+        (7, 30, 30, 40, 40, 0),
+        (8, 1, 1, 1, 1, 0),
+    ]
+
+
+@pytest.mark.slow
+def test_files_in_any_order_raise_no_doubts(spark: SparkSession) -> None:
+    """As Spark reads them: of six files of a broker, three in each of two tasks."""
+    listed: list[tuple[int, ...]] = []
+    for files in ((0, 3, 5), (1, 4, 2)):
+        places = [1 + 100 * file + row for file in files for row in range(100)]
+        listed += segments([(7 + place % 2, place, place) for place in places], 64, places)
+    frame = to_frame(spark, dict.fromkeys(_NAMES, "bigint"), listed)
+    assert doubtful_streams(frame).toArrow().num_rows == 0
 
 
 @pytest.mark.slow

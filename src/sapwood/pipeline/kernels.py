@@ -213,21 +213,38 @@ def join_sums(ids: Array, others: Array, other_sums: Array, sums: Array) -> None
 # --- order: the quick look --------------------------------------------------------------------
 
 
-@kernel
-def look_over(ids: Array, orders: Array, sequences: Array, standing: Array) -> tuple[Array, Array]:
-    """Follow each stream as it comes; what has to be closed because its order went back.
+STEP, STRETCH = range(2)
+"""Places in what is known of the rows looked over: the last step, and the stretch it is in."""
 
-    `standing` has a row per stream: first and last order, first and last sequence, and 1 if a
-    sequence did not grow while the order did, 0 if all did, -1 if nothing has come yet. Returns
-    the streams closed, and their rows as they were.
+STRETCH_GAP = 64
+"""A step so much further on, or any further back, begins another stretch."""
+
+
+@kernel
+def look_over(
+    ids: Array, orders: Array, sequences: Array, steps: Array, standing: Array, place: Array
+) -> tuple[Array, Array]:
+    """Follow each stream as it comes; what has to be closed as another segment of it begins.
+
+    That is where its order goes back, and where rows are of another *stretch*: a broker counts its
+    rows in steps, so a jump shows that another file begins. Files come in any order, and a segment
+    that leapt over one would overlap with what is in that.
+
+    `standing` has a row per stream: first and last order, first and last sequence, 1 if a sequence
+    did not grow while the order did, 0 if all did, -1 if nothing has come yet, and the stretch.
+    Returns the streams closed, and their rows as they were.
     """
     closed = np.empty(16, np.int64)
-    states = np.empty((16, 5), np.int64)
+    states = np.empty((16, 6), np.int64)
     count = 0
     for index in range(len(ids)):
         stream, order, sequence = ids[index], orders[index], sequences[index]
+        ahead = steps[index] - place[STEP]
+        if ahead < 0 or ahead > STRETCH_GAP:
+            place[STRETCH] += 1
+        place[STEP] = steps[index]
         state = standing[stream]
-        if state[4] >= 0 and order > state[1]:
+        if state[4] >= 0 and state[5] == place[STRETCH] and order > state[1]:
             if sequence <= state[3]:
                 state[4] = 1
             state[1] = order
@@ -242,6 +259,7 @@ def look_over(ids: Array, orders: Array, sequences: Array, standing: Array) -> t
         state[0] = state[1] = order
         state[2] = state[3] = sequence
         state[4] = 0
+        state[5] = place[STRETCH]
     return closed[:count], states[:count]
 
 

@@ -2,9 +2,10 @@
 
 A trace is written in the order in which things happened, so almost always the rows of one client
 about one publisher come with growing sequences. This is checked in the order of the files, nothing
-about which is believed: each stretch in which a client's own order grows is one *segment*, and the
-segments of a stream must follow each other without overlap. Only streams that fail are looked at
-again, exactly (`sapwood.pipeline.order`).
+about which is believed: rows of one file in which a client's own order grows are one *segment*, and
+the segments of a stream must follow each other without overlap. Spark reads files in any order, one
+after the other; where one ends is seen by the steps. Only streams that fail are looked at again,
+exactly (`sapwood.pipeline.order`).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def stream_of_publications() -> Column:
 
 
 def segments(rows: DataFrame) -> DataFrame:
-    """Maximal stretches, in the order of the files, in which the order of a stream grows."""
+    """Stretches of rows, as they lie in the files, in which the order of a stream grows."""
     is_delivery = rows["kind"] == DELIVERED
     stream = fn.when(is_delivery, stream_of_deliveries()).otherwise(stream_of_publications())
     return (
@@ -48,6 +49,7 @@ def segments(rows: DataFrame) -> DataFrame:
             stream.alias("stream"),
             fn.coalesce("client_order", "step").alias("place"),
             fn.coalesce("sequence", fn.lit(0)).alias("sequence"),
+            "step",
         )
         .mapInArrow(_look_over, _SEGMENTS)
     )
@@ -65,23 +67,28 @@ def doubtful_streams(found: DataFrame) -> DataFrame:
 
 def _look_over(batches: Iterable[Any]) -> Iterator[Any]:
     streams = Numbering()
-    standing = np.zeros((1024, 5), np.int64)
-    standing[:, 4] = -1
+    standing = _nothing(1024)
+    place = np.zeros(2, np.int64)
     for batch in batches:
-        keys, orders, sequences = (
+        keys, orders, sequences, steps = (
             batch.column(name).to_numpy(zero_copy_only=False)
-            for name in ("stream", "place", "sequence")
+            for name in ("stream", "place", "sequence", "step")
         )
         ids = streams.numbers(keys)
         while len(streams) > len(standing):
-            more = np.zeros_like(standing)
-            more[:, 4] = -1
-            standing = np.concatenate((standing, more))
-        closed, states = kernels.look_over(ids, orders, sequences, standing)
+            standing = np.concatenate((standing, _nothing(len(standing))))
+        closed, states = kernels.look_over(ids, orders, sequences, steps, standing, place)
         if len(closed):
             yield _batch(streams.keys(closed), states)
     if len(streams):
         yield _batch(streams.all_keys(), standing[: len(streams)])
+
+
+def _nothing(streams: int) -> Any:
+    """The standing of streams of which nothing has come yet."""
+    standing = np.zeros((streams, 6), np.int64)
+    standing[:, 4] = -1
+    return standing
 
 
 def _batch(streams: Any, states: Any) -> Any:
