@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +17,8 @@ from sapwood.protocol import handshake
 from sapwood.protocol.tree import Topology
 from sapwood.runtime.broker_process import BrokerProcess
 from sapwood.runtime.local_network import LocalNetwork
+from sapwood.runtime.session import note_part
+from sapwood.runtime.settings import Settings
 
 pytestmark = pytest.mark.slow
 
@@ -176,9 +178,34 @@ def test_a_directory_for_data_that_cannot_be_used(tmp_path: Path) -> None:
     assert found.errors[0].startswith("the session number cannot be kept in ")
 
 
-def test_an_unreachable_peer_is_a_notice_and_tried_again() -> None:
+NOBODY = "--join=sapwood://127.0.0.1:9"
+
+
+def test_an_unreachable_peer() -> None:
+    found = ended("--id=B2", "--listen=127.0.0.1:0", NOBODY, "--join-seconds=0.5")
+    assert found.status == 2
+    assert found.errors == [
+        "cannot reach sapwood://127.0.0.1:9: Connection refused; is a broker listening there? "
+        "(tried for 0.5 s; join_seconds = 0 tries for ever)"
+    ]
+
+
+def _for_ever(data: Path) -> list[str]:
+    return ["--join-seconds=0"]
+
+
+def _by_memory(data: Path) -> list[str]:
+    """It was part of the network before."""
+    note_part(Settings(id="B2", data=str(data)))
+    return [f"--data={data}", "--join-seconds=1e-6"]
+
+
+@pytest.mark.parametrize("made", [_for_ever, _by_memory])
+def test_an_unreachable_peer_that_must_be_right_is_tried_again(
+    made: Callable[[Path], list[str]], tmp_path: Path
+) -> None:
     """Sites start in any order: that the other one is not there yet is no reason to give up."""
-    broker = BrokerProcess("B2", 0, 0, ["--join=sapwood://127.0.0.1:9"])
+    broker = BrokerProcess("B2", 0, 0, [NOBODY, *made(tmp_path)])
     broker.launch()
     try:
         broker.wait_until_saying("broker B2: cannot reach sapwood://127.0.0.1:9: Connection refuse")

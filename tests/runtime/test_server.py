@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from sapwood.protocol.handshake import CLIENT, SHUTDOWN, Goodbye, Hello, LinkMes
 from sapwood.runtime.connection import Connection
 from sapwood.runtime.dialing import dial
 from sapwood.runtime.server import Server
+from sapwood.runtime.session import was_part
 from sapwood.runtime.settings import LinkSettings, Settings
 
 QUICK = LinkSettings(retry_first_seconds=0.01, retry_max_seconds=0.05)
@@ -181,3 +183,40 @@ class Listener:
 
     def lost(self, connection: Connection, reason: str) -> None:
         """Told before."""
+
+
+def test_a_broker_that_got_in_once_is_known_to_be_right(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with serving("B1") as one:
+            settings = Settings(
+                id="B2", listen=ANY_PORT, join=(str(one.address),), data=str(tmp_path)
+            )
+            assert not was_part(settings)
+            two = Server(settings)
+            await two.start()
+            await two.entered()
+            assert was_part(settings)
+            await two.stop()
+
+    run(scenario())
+
+
+def test_a_broker_that_is_refused_was_not_part_of_it(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with serving("B1", network="one") as one:
+            settings = Settings(
+                id="B2",
+                listen=ANY_PORT,
+                join=(str(one.address),),
+                data=str(tmp_path),
+                network="another",
+            )
+            two = Server(settings)
+            await two.start()
+            await two.entered()
+            assert not was_part(settings)
+            with pytest.raises(RefusedError):
+                await two.joined()
+            await two.stop()
+
+    run(scenario())

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.errors import ListenError
-from sapwood.runtime.session import next_session
+from sapwood.runtime.session import next_session, note_part, was_part
 from sapwood.runtime.settings import Settings
 
 
@@ -38,3 +38,17 @@ def test_a_place_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ListenError, match="cannot be kept in "):
         next_session(Settings(id="B1", data=str(tmp_path / "file")))
+
+
+def test_a_broker_knows_which_network_it_was_part_of(tmp_path: Path) -> None:
+    settings = Settings(id="B1", data=str(tmp_path), network="a/b c")
+    assert not was_part(settings)
+    note_part(settings)
+    assert was_part(settings)
+    assert not was_part(Settings(id="B1", data=str(tmp_path)))
+
+
+def test_without_a_place_nothing_is_known(tmp_path: Path) -> None:
+    for data in ("", str(tmp_path / "gone")):
+        note_part(Settings(id="B1", data=data))
+        assert not was_part(Settings(id="B1", data=data))

@@ -38,6 +38,10 @@ def broker(  # noqa: PLR0913 - one parameter for each option of the command
     join: Annotated[
         list[str] | None, typer.Option(help="A broker to link to.", metavar="URL")
     ] = None,
+    join_seconds: Annotated[
+        float | None,
+        typer.Option(help="How long a new broker tries to join; 0 for ever.", metavar="SECONDS"),
+    ] = None,
     network: Annotated[str | None, typer.Option(help="The network's name.", metavar="NAME")] = None,
     routing: Annotated[
         str | None, typer.Option(help="The routing algorithm.", metavar="ALGORITHM")
@@ -67,6 +71,7 @@ def broker(  # noqa: PLR0913 - one parameter for each option of the command
         "listen": listen,
         "advertise": advertise,
         "join": join,
+        "join_seconds": join_seconds,
         "network": network,
         "routing": routing,
         "data": None if data is None else str(data),

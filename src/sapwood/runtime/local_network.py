@@ -19,6 +19,9 @@ ADMIN_PORT_OFFSET = 1000
 
 _HOST = "127.0.0.1"
 
+_FOR_EVER = "--join-seconds=0"
+"""The addresses are right: whoever is dialled may only be slower to start."""
+
 
 class LocalNetwork(Mapping[str, BrokerProcess]):
     """Broker processes by their ids. Use it as a context manager, with or without ``async``.
@@ -146,7 +149,10 @@ class LocalNetwork(Mapping[str, BrokerProcess]):
         parent = self._parents[name]
         if parent is None:
             return []
-        return [f"--join={self._dials.get(name, f'sapwood://{_HOST}:{ports[parent][0]}')}"]
+        return [
+            _FOR_EVER,
+            f"--join={self._dials.get(name, f'sapwood://{_HOST}:{ports[parent][0]}')}",
+        ]
 
     def _ports(self, first_port: int | None, number: int) -> tuple[int, int]:
         """The port of a broker, and that of its admin endpoint."""

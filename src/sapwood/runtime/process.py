@@ -66,7 +66,7 @@ async def _serve(settings: Settings, tell: Tell, stop_with_stdin: bool) -> None:
 
 
 async def _run(server: Server, stopped: asyncio.Event, tell: Tell) -> None:
-    joined = asyncio.create_task(server.joined())
+    joined = asyncio.create_task(_join(server))
     waiting = asyncio.create_task(stopped.wait())
     try:
         await asyncio.wait({joined, waiting}, return_when=asyncio.FIRST_COMPLETED)
@@ -80,6 +80,11 @@ async def _run(server: Server, stopped: asyncio.Event, tell: Tell) -> None:
             task.cancel()
         with suppress(asyncio.CancelledError):
             await waiting
+
+
+async def _join(server: Server) -> None:
+    await server.entered()
+    await server.joined()
 
 
 def _places(server: Server) -> str:

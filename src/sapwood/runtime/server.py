@@ -8,13 +8,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from sapwood.errors import ListenError, RefusedError
+from sapwood.errors import ListenError, RefusedError, UnreachableError
 from sapwood.runtime.address import Address, parse_address, parse_admin
 from sapwood.runtime.joining import Joining
 from sapwood.runtime.node import Node
 from sapwood.runtime.rates import Rates
 from sapwood.runtime.reception import HANDSHAKE_SECONDS, Reception
-from sapwood.runtime.session import next_session
+from sapwood.runtime.session import next_session, note_part, was_part
 from sapwood.runtime.settings import Settings
 from sapwood.runtime.status import JoinStatus, Status
 from sapwood.runtime.status_taker import StatusTaker
@@ -76,6 +76,25 @@ class Server:
         """Wait for all links; a RefusedError if one will never be."""
         for joining in self.joinings:
             await joining.first
+
+    async def entered(self) -> None:
+        """Wait until this broker is part of a network, over whichever link.
+
+        An UnreachableError if nobody can be reached and nobody ever could: see `join_seconds`.
+        """
+        settings = self.settings
+        firsts = [joining.first for joining in self.joinings]
+        if not firsts:
+            return
+        patience = None if was_part(settings) else settings.join_seconds or None
+        done, _ = await asyncio.wait(firsts, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+        if not done:
+            problem = self.joinings[0].last_problem or f"no answer from {self.joinings[0].address}"
+            raise UnreachableError(
+                f"{problem} (tried for {patience:g} s; join_seconds = 0 tries for ever)"
+            )
+        if any(first.exception() is None for first in done):
+            note_part(settings)
 
     def status(self) -> Status:
         """What this broker is doing."""

@@ -1,8 +1,13 @@
-"""The session number of a broker: larger at every start, so that no id is ever used twice."""
+"""What a broker keeps for its next start, in its data directory.
+
+The session number is larger at every start, so that no id is ever used twice. That it was part of
+its network says that the addresses it joins are right, however long nobody answers there.
+"""
 
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from sapwood.errors import ListenError
@@ -29,3 +34,19 @@ def next_session(settings: Settings) -> int:
     except (OSError, ValueError) as problem:
         raise ListenError(f"the session number cannot be kept in {path}: {problem}") from None
     return session
+
+
+def was_part(settings: Settings) -> bool:
+    """Whether this broker was part of its network before, as far as it is known here."""
+    return bool(settings.data) and _mark(settings).exists()
+
+
+def note_part(settings: Settings) -> None:
+    """This broker is part of its network now. If that cannot be kept, it is asked again."""
+    if settings.data:
+        with suppress(OSError):
+            _mark(settings).touch()
+
+
+def _mark(settings: Settings) -> Path:
+    return Path(settings.data) / f"part-of-{settings.network.encode().hex()}"

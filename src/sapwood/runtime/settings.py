@@ -216,6 +216,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             "the same network are candidates."
         ),
     ] = ()
+    join_seconds: Annotated[
+        float,
+        Meta(
+            ge=0.0,
+            description="How long a broker tries to join that was never part of its network, "
+            "before it ends with an error: the address may be wrong. 0 to try for ever, as a "
+            "broker does that has been part of it, by what is in its data directory.",
+        ),
+    ] = 30.0
     routing: Annotated[
         Routing, Meta(description="The routing algorithm, the same in the whole network.")
     ] = "covering"
@@ -243,7 +252,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     data: Annotated[
         str,
         Meta(
-            description="Directory for what must outlive the process: the session number. "
+            description="Directory for what must outlive the process: the session number, and "
+            "that the broker was part of its network. "
             "Empty for none: then the clock of the machine must not go back between two starts."
         ),
     ] = ""
