@@ -1,13 +1,16 @@
-"""The benchmark of the pipeline: the same answers everywhere, and a report that says so."""
+"""The benchmark of the pipeline: the same answers everywhere, and progress on the way."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sapwood.bench import pipeline_rivals
-from sapwood.bench.pipeline import Size, measure, report
+from sapwood.bench import pipeline, pipeline_study
+from sapwood.bench.pipeline import Size, measure
+from sapwood.bench.pipeline_report import report
+from sapwood.bench.registry import Options
 
 SMALL = Size(deliveries=8_000, faults=2, rounds=1, grown=0)
 
@@ -20,23 +23,32 @@ def test_all_agree_and_the_audit_is_exact(tmp_path: Path) -> None:
     assert figures["is_exact"]
     assert all(found["agree"] for found in figures["questions"].values())
     assert figures["counts"]["lost"] == 2
-    made = report(figures, SMALL)
+    made = report(figures)
     assert made.is_right
     assert [line.label for line in made.tables[0].lines] == ["sums", "order", "shared"]
     assert messages
 
 
-def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline_rivals, "available", list)
-    one = {"agree": True, "Sapwood": {"seconds": 2.0}}
-    figures = {
-        "deliveries": 1, "planted": 0, "is_exact": False,
-        "questions": dict.fromkeys(("sums", "order", "shared"), one),
-        "audit": {"seconds": 1.0, "megabytes": 2.0},
-        "grown": {"deliveries": 4, "seconds": 1.0, "megabytes": 2.0},
+def test_every_step_is_told_with_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the larger trace is judged too."""
+    said: list[str] = []
+    answers = {"sums": [[1]], "order": [[2]], "shared": [[3]]}
+    audited = {"counts": {"lost": 0}, "violations": []}
+
+    def fake(_: str, plan: dict[str, Any]) -> Any:
+        answer = answers.get(plan["question"], audited)
+        return {"seconds": 1.0, "all_seconds": [1.0], "megabytes": 100.0, "answer": answer}
+
+    study = {
+        "runs": 1, "seconds_per_run": 1.0, "alone_seconds": 1.0, "local1_seconds": 1.0,
+        "local2_seconds": 1.0, "overhead": 0.0, "speedup": 1.0, "is_right": True,
     }  # fmt: skip
-    made = report(figures, SMALL)
-    assert len(made.notes) == 2
-    assert "pip install duckdb" in made.notes[0]
-    assert not made.is_right
-    assert made.tables[0].lines[0].cells[1] == "-"
+    monkeypatch.setattr(pipeline, "call_fresh", fake)
+    monkeypatch.setattr(pipeline, "_QUICK", Size(400, 0, 1, 800))
+    monkeypatch.setattr(pipeline_study, "measure", lambda _, progress: progress("runs") or study)
+    made = pipeline.run(Options(quick=True), said.append)
+    assert made.is_right
+    assert made.figures["grown"]["deliveries"] == 800
+    assert said[0] == "pipeline, 0 s: writing a trace of 400 deliveries"
+    assert any(text.endswith("for the memory") for text in said)
+    assert said[-1].endswith("s: runs")

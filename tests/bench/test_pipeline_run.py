@@ -28,6 +28,12 @@ def test_what_a_child_takes_counts() -> None:
         child.stdin.write("\n")
 
 
+def test_what_an_ended_child_took_still_counts() -> None:
+    before = tree_seconds()
+    subprocess.run([sys.executable, "-c", "sum(range(10**7))"], check=True)
+    assert tree_seconds() - before > 0.05
+
+
 def test_the_highest_memory_is_kept() -> None:
     with Peak() as peak:
         pass

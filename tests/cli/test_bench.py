@@ -9,6 +9,7 @@ import pytest
 from sapwood.bench import registry
 from sapwood.bench.registry import Benchmark, Options, Progress
 from sapwood.bench.report import Line, Report, Style, Table
+from sapwood.cli import bench
 from sapwood.cli.main import run as run_command
 
 Captured = pytest.CaptureFixture[str]
@@ -90,6 +91,14 @@ def test_an_unknown_name_is_answered_with_the_known_ones(capsys: Captured) -> No
         "error: there is no benchmark 'nothing'; there are: matching, other; "
         "see 'sapwood bench --help'\n"
     )
+
+
+def test_the_help_names_every_benchmark(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    monkeypatch.undo()
+    assert run_command(["bench", "--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert bench._NAMES == ", ".join(registry.BENCHMARKS)
+    assert f"One of {bench._NAMES}; all if none is given." in shown
 
 
 @pytest.mark.parametrize("wrong", [["--filters", "0"], ["--filters", "many"], ["--seed", "x"]])

@@ -2,35 +2,26 @@
 
 Three questions that all can answer: which groups of subscriber and publisher differ from what was
 owed (`sums`), which deliveries came late (`order`), which traffic brokers share (`shared`). Then
-the whole audit, with planted faults that it has to find exactly, at two sizes for its memory.
-Processor time of the whole tree of processes.
+the whole audit, with planted faults that it has to find exactly, at two sizes for its memory; and
+what it costs to spread simulations. Processor time is that of the whole tree of processes.
 """
 
 from __future__ import annotations
 
-import importlib
 import tempfile
-from importlib.util import find_spec
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sapwood.bench import pipeline_rivals
+from sapwood.bench import pipeline_rivals, pipeline_study
+from sapwood.bench.pipeline_report import TIMES_MAX, report
 from sapwood.bench.pipeline_trace import write_trace
 from sapwood.bench.process import call_fresh
 from sapwood.bench.registry import Options, Progress
-from sapwood.bench.report import Line, Report, Style, Table
-
-TIMES_MAX = {"sums": 6.0, "order": 2.0, "shared": 2.0}
-"""Times DuckDB's processor time that each question may take."""
-
-MEGABYTES_MAX = 8000
-GROWTH_MAX = 0.15
-"""How much more memory four times the rows may take."""
+from sapwood.bench.report import Report
 
 SHORT_DELIVERIES_MAX = 1_000_000
 """Up to so many, Spark is started to start quickly."""
-
-_STUDY = "sapwood.bench.pipeline_study"
 
 
 class Size(NamedTuple):
@@ -51,21 +42,25 @@ def run(options: Options, progress: Progress) -> Report:
     """Measure."""
     size = _QUICK if options.quick else _THOROUGH
     with tempfile.TemporaryDirectory(prefix="sapwood-bench-") as folder:
-        figures = measure(Path(folder), size, options.seed, progress)
-    if find_spec(_STUDY) is not None:
-        figures["study"] = importlib.import_module(_STUDY).measure(options, progress)
-    return report(figures, size)
+        figures = measure(Path(folder), size, options.seed, _timed(progress))
+    figures["study"] = pipeline_study.measure(options, _timed(progress))
+    return report(figures)
+
+
+def _timed(progress: Progress) -> Progress:
+    """The same, with the time since the start: the whole takes a while."""
+    begin = time.monotonic()
+    return lambda text: progress(f"pipeline, {time.monotonic() - begin:,.0f} s: {text}")
 
 
 def measure(folder: Path, size: Size, seed: int, progress: Progress) -> dict[str, Any]:
     """All figures about traces."""
-    progress(f"pipeline: writing a trace of {size.deliveries:,} deliveries")
+    progress(f"writing a trace of {size.deliveries:,} deliveries")
     trace = folder / "trace"
     planted = write_trace(trace, size.deliveries, seed, size.faults)
     questions = {question: _ask(_plan(question, trace, size), progress) for question in TIMES_MAX}
-    progress("pipeline: the whole audit")
-    plan = _plan("audit", trace, size)
-    whole = call_fresh("sapwood.bench.pipeline_run:measure", plan)
+    progress("the whole audit")
+    whole = call_fresh("sapwood.bench.pipeline_run:measure", _plan("audit", trace, size))
     found = whole.pop("answer")
     figures: dict[str, Any] = {
         "deliveries": size.deliveries,
@@ -81,12 +76,14 @@ def measure(folder: Path, size: Size, seed: int, progress: Progress) -> dict[str
 
 
 def _grow(directory: Path, deliveries: int, seed: int, progress: Progress) -> dict[str, Any]:
-    progress(f"pipeline: a trace of {deliveries:,} deliveries, for the memory")
+    progress(f"writing a trace of {deliveries:,} deliveries, for the memory")
     write_trace(directory, deliveries, seed)
+    progress("the whole audit of it")
     plan = {"question": "audit", "directory": str(directory), "rounds": 1}
     found: dict[str, Any] = call_fresh("sapwood.bench.pipeline_run:measure", plan)
-    found["counts"] = found.pop("answer")["counts"]
-    return {"deliveries": deliveries, **found}
+    answer = found.pop("answer")
+    is_clean = not answer["violations"]
+    return {"deliveries": deliveries, "counts": answer["counts"], "is_clean": is_clean, **found}
 
 
 def _plan(question: str, trace: Path, size: Size) -> dict[str, Any]:
@@ -97,9 +94,10 @@ def _plan(question: str, trace: Path, size: Size) -> dict[str, Any]:
 
 def _ask(plan: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """One question, of everybody in turn."""
-    progress(f"pipeline: {plan['question']}")
+    progress(f"{plan['question']}: Sapwood")
     asked = {"Sapwood": call_fresh("sapwood.bench.pipeline_run:measure", plan)}
     for rival in pipeline_rivals.available():
+        progress(f"{plan['question']}: {rival}")
         answers = [
             call_fresh("sapwood.bench.pipeline_rivals:measure", {**plan, "rival": rival})
             for _ in range(plan["rounds"])
@@ -107,39 +105,3 @@ def _ask(plan: dict[str, Any], progress: Progress) -> dict[str, Any]:
         asked[rival] = min(answers, key=lambda one: float(one["seconds"]))
     answers = [one.pop("answer") for one in asked.values()]
     return {"agree": all(one == answers[0] for one in answers), **asked}
-
-
-def report(figures: dict[str, Any], size: Size) -> Report:
-    """Tables and a conclusion."""
-    rivals = pipeline_rivals.available()
-    missing = [name for name in pipeline_rivals.RIVALS if name not in rivals]
-    notes = [f"{name} is not installed: pip install {name} to compare with it." for name in missing]
-    lines = []
-    for question, found in figures["questions"].items():
-        own = found["Sapwood"]["seconds"]
-        cells = [f"{own:,.1f}", *(f"{found[rival]['seconds']:,.1f}" for rival in rivals)]
-        ratio = f"{own / found['duckdb']['seconds']:.1f}" if "duckdb" in found else "-"
-        lines.append(Line(question, (*cells, ratio, f"{TIMES_MAX[question]:.0f}"), Style.OWN))
-    columns = ("Sapwood CPU s", *(f"{rival} CPU s" for rival in rivals), "/ DuckDB", "at most")
-    tables = [Table(f"{size.deliveries:,} deliveries", columns, lines), _memory(figures)]
-    is_right = figures["is_exact"] and all(one["agree"] for one in figures["questions"].values())
-    return Report(
-        figures=figures,
-        tables=tables,
-        notes=notes,
-        conclusion=f"The audit found all {figures['planted']} planted faults and nothing else."
-        if is_right
-        else "The answers differ from each other, or from what was planted.",
-        is_right=is_right,
-    )
-
-
-def _memory(figures: dict[str, Any]) -> Table:
-    sizes = [{"deliveries": figures["deliveries"], **figures["audit"]}]
-    sizes += [figures["grown"]] if "grown" in figures else []
-    lines = [
-        Line(f"{one['deliveries']:,}", (f"{one['seconds']:,.1f}", f"{one['megabytes']:,.0f}"))
-        for one in sizes
-    ]
-    lines.append(Line("at most", ("", f"{MEGABYTES_MAX:,}"), Style.TARGET))
-    return Table("the whole audit, by deliveries", ("CPU s", "MB at most at once"), lines)

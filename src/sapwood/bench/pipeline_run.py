@@ -71,11 +71,12 @@ def _order(rows: Any) -> Any:
     from sapwood.pipeline.local import to_frame  # noqa: PLC0415
 
     delivered = rows.where(rows["kind"] == "delivered")
-    doubtful = screening.doubtful_streams(screening.segments(delivered))
-    streams = [row["stream"] for row in doubtful.toArrow().to_pylist()]
-    if not streams:
+    found = screening.doubtful_streams(screening.segments(delivered)).toArrow()
+    if not found.num_rows:
         return [[0]]
-    chosen = delivered.where(screening.stream_of_deliveries().isin(*streams))
+    doubtful = rows.sparkSession.createDataFrame(found).hint("broadcast")
+    streams = delivered.withColumn("stream", screening.stream_of_deliveries())
+    chosen = streams.join(doubtful, "stream", "left_semi")
     events = chosen.selectExpr(
         "xxhash64(run) as in_run",
         "xxhash64(run, client) as who",
@@ -130,8 +131,11 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
 
 
 def tree_seconds() -> float:
-    """Processor seconds of this process and all it started."""
-    return sum(_of_tree(lambda process: sum(process.cpu_times()[:2])))
+    """Processor seconds of this process and all it started, those that have ended included.
+
+    Workers of Spark end when they are idle; what they took is then known of their parent.
+    """
+    return sum(_of_tree(lambda process: sum(process.cpu_times()[:4])))
 
 
 def _tree_megabytes() -> float:

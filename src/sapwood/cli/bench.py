@@ -6,16 +6,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sapwood.bench import registry
 from sapwood.cli.output import ExitStatus, notice, print_json
 
 if TYPE_CHECKING:
     from sapwood.bench.report import Report, Table
 
+_NAMES = ", ".join(registry.BENCHMARKS)
+
 
 def bench(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="Which one; all if none is given.", show_default=False),
+        typer.Argument(
+            metavar="NAME", help=f"One of {_NAMES}; all if none is given.", show_default=False
+        ),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Smaller and shorter: some seconds.")
@@ -32,21 +37,21 @@ def bench(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
-    """Run a benchmark: matching, network, routing or sim.
+    """Run a benchmark, or all of them.
 
     Exit 1 if what is measured gives wrong answers.
     """
     from sapwood.bench.machine import describe
-    from sapwood.bench.registry import BENCHMARKS, Options
 
-    if name is not None and name not in BENCHMARKS:
-        known = ", ".join(BENCHMARKS)
+    benchmarks = registry.BENCHMARKS
+    if name is not None and name not in benchmarks:
+        known = ", ".join(benchmarks)
         raise typer.BadParameter(f"there is no benchmark {name!r}; there are: {known}")
-    options = Options(quick, seed, tuple(filters or ()))
+    options = registry.Options(quick, seed, tuple(filters or ()))
     machine = describe()
     reports: dict[str, Report] = {}
-    for each in [name] if name else BENCHMARKS:
-        reports[each] = BENCHMARKS[each].run(options, notice)
+    for each in [name] if name else benchmarks:
+        reports[each] = benchmarks[each].run(options, notice)
         if not as_json:
             _show(reports[each])
     if as_json:
