@@ -97,7 +97,7 @@ def test_the_archive_is_used_when_it_is_there(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     java = find_java(os.environ)
     archive = archive_of(java, spark_home())
-    assert java_options(java, spark_home(), short=False) == []
+    assert java_options(java, spark_home(), short=False) == ["-XX:+UseParallelGC"]
     archive.touch()
     options = java_options(java, spark_home(), short=True)
     assert "-XX:TieredStopAtLevel=1" in options
