@@ -68,7 +68,7 @@ def open_session(
         builder = builder.master(master)
     environment: dict[str, str] = {}
     if not is_told:
-        chosen = _own_settings(master or "", memory or ("1g" if short else "4g"))
+        chosen = _own_settings(master or "", memory or ("1g" if short else "4g"), short=short)
         chosen |= _java_settings(environment, java, short=short)
         for name, value in {**chosen, **(settings or {})}.items():
             builder = builder.config(name, value)
@@ -178,7 +178,7 @@ def _remote(session_type: type[SparkSession], master: str) -> SparkSession:
         ) from None
 
 
-def _own_settings(master: str, memory: str) -> dict[str, str]:
+def _own_settings(master: str, memory: str, *, short: bool) -> dict[str, str]:
     """What suits our jobs, beside what Spark does by itself."""
     settings = {
         "spark.driver.memory": memory,
@@ -191,6 +191,11 @@ def _own_settings(master: str, memory: str) -> dict[str, str]:
     if is_local(master):
         # Shuffles stay on this machine: a few parts per core, joined where they are small.
         settings["spark.sql.shuffle.partitions"] = str(4 * _cores(master))
+        # Files are looked up here: as a job with a task for each, it takes seconds for hundreds.
+        settings["spark.sql.sources.parallelPartitionDiscovery.threshold"] = "10000"
+    if not short:
+        # Groups by the million, as notifications are, then stay in compiled code.
+        settings["spark.sql.codegen.aggregate.fastHashMap.capacityBit"] = "20"
     if is_local(master) or _is_loopback(master):
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return settings
