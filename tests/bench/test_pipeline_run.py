@@ -38,6 +38,7 @@ def test_the_highest_memory_is_kept() -> None:
     with Peak() as peak:
         pass
     assert peak.megabytes > 5
+    assert 0 < peak.seconds < 5
 
 
 @pytest.mark.slow

@@ -62,7 +62,9 @@ _ROWS_KEPT_MAX: Final = 1_000_000
 """Up to so many rows are read once and kept: thousands of small files cost more than their rows."""
 
 _PARTS_KEPT: Final = 4
-_DELIVERIES_PER_SLOT: Final = 4_000_000
+_DELIVERIES_PER_SLOT: Final = 8_000_000
+"""How many deliveries are judged in one partition; the causes of a run go to all that judge it."""
+
 _VIOLATION: Final = {
     "run": "string",
     "kind": "string",

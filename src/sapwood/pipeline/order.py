@@ -210,8 +210,8 @@ class _Run:
     def _arrange(self) -> None:
         if self._causes:
             everything = np.concatenate(self._causes)
+            self._causes = []  # a large run has millions: not two copies of them
             everything = everything[np.lexsort((everything[:, 1], everything[:, 0]))]
-            self._causes = []
             self._starts = np.searchsorted(everything[:, 0], np.arange(len(self._names) + 1))
             self._table = np.ascontiguousarray(everything[:, 1:])
 
