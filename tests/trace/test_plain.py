@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from sapwood.trace import plain
 
 
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5)))
-def test_texts_stand_behind_their_length(texts: list[str]) -> None:
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5)), st.integers(1, 99))
+def test_texts_stand_behind_their_length(some: list[str], times: int) -> None:
+    texts = some * times
     expected = [text.encode() for text in texts]
     assert plain.texts(texts) == b"".join(struct.pack("<I", len(t)) + t for t in expected)
 

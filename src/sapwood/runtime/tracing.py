@@ -31,8 +31,9 @@ from sapwood.trace.schema import (
 )
 from sapwood.trace.writer import SegmentLimits, TraceWriter
 
-BATCH_BYTES: Final = 2**20
-"""What is noted before it is handed over; earlier, if time passes."""
+BATCH_BYTES: Final = 4 * 2**20
+"""What is noted before it is handed over; earlier, if time passes. Each time, loop and thread take
+turns, and lose some of what they have in the processor's caches."""
 
 TICK_SECONDS: Final = 0.5
 """Longest time between two calls of `Tracer.tick`: so long a note may wait to be handed over."""

@@ -116,10 +116,10 @@ def find(runs: Sequence[Frames], wanted: Any, publishers: Interner, attributes: 
     that is none. A run without any bytes stands for something that is no notification: it has a
     span of its own, of one, with nothing in it.
     """
-    places = np.array(
-        [(id(run[0]), len(run[0]), run[1], run[2]) for run in runs], np.int64
-    ).reshape(len(runs), 4)
-    places[:, 0] += BYTES_OFFSET
+    flat: list[int] = []
+    for data, first, end in runs:
+        flat += (id(data) + BYTES_OFFSET, len(data), first, end)
+    places = np.array(flat, np.int64).reshape(len(runs), 4)
     progress = np.zeros(_PROGRESS_COLUMNS, np.int64)
     progress[_PUBLISHERS], progress[_HEADS] = publishers.count, attributes.count
     spans = np.empty((_FIRST_SPANS, SPAN_COLUMNS), np.int64)

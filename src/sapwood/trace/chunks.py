@@ -21,7 +21,7 @@ PLAIN, RLE, DELTA_BINARY_PACKED, RLE_DICTIONARY = 0, 3, 5, 8
 UNCOMPRESSED, ZSTD = 0, 6
 _DATA_PAGE, _DICTIONARY_PAGE = 0, 2
 
-_COMPRESSED_MIN: Final = 100
+_COMPRESSED_MIN: Final = 500
 """Bytes below which compressing is not worth the call."""
 
 _LEVEL_BITS: Final = 1
@@ -116,7 +116,7 @@ def _without_nulls(column: Column, is_nullable: bool) -> tuple[Column, bytes]:
         if isinstance(column, Texts) and not is_there.all():
             raise ValueError("it has nulls; every row needs it")
         return column, b""
-    levels = hybrid.encoded(*joined(is_there, column.counts), _LEVEL_BITS)
+    levels = hybrid.encoded(is_there.astype(np.int64), column.counts, _LEVEL_BITS)
     if not is_there.all():
         kept = (values[is_there], column.counts[is_there], *column[2:])
         column = type(column)(*kept)
@@ -141,7 +141,7 @@ def _encoded(column: Column) -> tuple[int, tuple[int, bytes] | None, bytes]:
 
 def _places(places: Any, counts: Any, entries: Any) -> bytes:
     width = hybrid.width_for(len(entries))
-    return bytes([width]) + hybrid.encoded(*joined(places, counts), width)
+    return bytes([width]) + hybrid.encoded(places, counts, width)
 
 
 def _bounds(column: Column) -> Value:

@@ -46,27 +46,45 @@ def _encode(firsts: Any, counts: Any, slope: Any, target: Any) -> Any:
     at = _put_varint(target, at, np.uint64(total))
     at = _put_varint(target, at, _zigzag(firsts[0] if total else np.int64(0)))
     rest = total - 1
-    run, within = 0, np.int64(0)  # of the number before those that are next
+    if rest <= 0:
+        return at
     differences = np.empty(_BLOCK, np.int64)
+    number, left, run = firsts[0], counts[0] - 1, 1  # left in its run, and the next one
     while rest > 0:
-        filled = min(rest, np.int64(_BLOCK))
-        if counts[run] - 1 - within >= filled:
-            within += filled
+        size = min(rest, np.int64(_BLOCK))
+        while left < size and run < len(firsts) and firsts[run] == number + slope * (left + 1):
+            left += counts[run]
+            run += 1
+        if left >= size:
+            number += slope * size
+            left -= size
             at = _put_varint(target, at, _zigzag(slope))
             for _ in range(_MINIBLOCKS):
                 target[at] = 0
                 at += 1
         else:
-            for index in range(filled):
-                within += 1
-                differences[index] = slope
-                if within == counts[run]:
-                    last = firsts[run] + slope * (within - 1)
-                    run, within = run + 1, np.int64(0)
-                    differences[index] = firsts[run] - last
-            at = _put_block(target, at, differences[:filled])
-        rest -= filled
+            block = differences[:size]
+            number, left, run = _fill(block, firsts, counts, slope, number, left, run)
+            at = _put_block(target, at, block)
+        rest -= size
     return at
+
+
+@njit(cache=True, nogil=True)
+def _fill(
+    block: Any, firsts: Any, counts: Any, slope: Any, number: Any, left: Any, run: Any
+) -> Any:
+    """The next differences behind a number; and the last number, what is left, and the next run."""
+    for index in range(len(block)):
+        if left:
+            block[index] = slope
+            number += slope
+            left -= 1
+        else:
+            block[index] = firsts[run] - number
+            number, left = firsts[run], counts[run] - 1
+            run += 1
+    return number, left, run
 
 
 @njit(cache=True, nogil=True)
@@ -87,26 +105,33 @@ def _put_block(target: Any, at: Any, differences: Any) -> Any:
             width += 1
         target[widths_at + number] = width
         if width:
-            for index in range(at, at + width * _MINIBLOCK // 8):
-                target[index] = 0
-            for index in range(begin, end):
-                above = np.uint64(differences[index]) - np.uint64(least)
-                _put_bits(target, at, (index - begin) * width, above, width)
+            _pack(target, at, differences[begin:end], least, width)
             at += width * _MINIBLOCK // 8
     return at
 
 
 @njit(cache=True, nogil=True)
-def _put_bits(target: Any, at: Any, bit: Any, value: Any, width: Any) -> None:
-    """Write the bits of a value to where there are zeros, from some bit behind a byte on."""
-    at += bit >> 3
-    shift = bit & 7
-    target[at] |= np.uint8(value << np.uint64(shift) & np.uint64(0xFF))
-    done = 8 - shift
-    while done < width:
-        at += 1
-        target[at] |= np.uint8(value >> np.uint64(done) & np.uint64(0xFF))
-        done += 8
+def _pack(target: Any, at: Any, differences: Any, least: Any, width: Any) -> None:
+    """Write what differences are above the least, so many bits each, and zeros to the end."""
+    word, used = np.uint64(0), 0
+    for index in range(_MINIBLOCK):
+        above = np.uint64(0)
+        if index < len(differences):
+            above = np.uint64(differences[index]) - np.uint64(least)
+        word |= above << np.uint64(used)
+        used += width
+        if used >= _WORD_BITS:
+            _put_bytes(target, at, word, 8)
+            at += 8
+            used -= _WORD_BITS
+            word = above >> np.uint64(width - used) if used else np.uint64(0)
+    _put_bytes(target, at, word, used // 8)
+
+
+@njit(cache=True, nogil=True)
+def _put_bytes(target: Any, at: Any, word: Any, count: Any) -> None:
+    for index in range(count):
+        target[at + index] = np.uint8(word >> np.uint64(8 * index) & np.uint64(0xFF))
 
 
 @njit(cache=True, nogil=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+from numba import njit
 
 from sapwood.trace.thrift import varint
 
@@ -34,30 +35,36 @@ def width_for(count: int) -> int:
 
 def encoded(values: Any, counts: Any, width: int) -> bytes:
     """Runs of values of so many bits: 1, or what `width_for` gives."""
-    total = int(counts.sum())
     size = -(-width // 8)
-    if len(values) * (2 + size) < total * width / 8:
-        return _as_runs(values, counts, size)
-    return _packed(np.repeat(values, counts), width)
+    target = np.empty(len(values) * (_VARINT_BYTES + size), np.uint8)
+    used = _as_runs(values, counts, size, target)
+    if used * 8 > int(counts.sum()) * width:
+        return _packed(np.repeat(values, counts), width)
+    return target[:used].tobytes()
 
 
-def _as_runs(values: Any, counts: Any, size: int) -> bytes:
-    """Each run as twice its count, seven bits a byte, and its value."""
-    table = np.zeros((len(values), _VARINT_BYTES + size), np.uint8)
-    is_used = np.zeros(table.shape, bool)
-    rest = counts.astype(np.int64) << 1
-    is_used[:, 0] = True
-    for column in range(_VARINT_BYTES):
-        goes_on = rest > 0x7F
-        table[:, column] = rest & 0x7F | goes_on << 7
-        if column + 1 < _VARINT_BYTES:
-            is_used[:, column + 1] = goes_on
-        rest >>= 7
-        rest *= goes_on
-    for index in range(size):
-        table[:, _VARINT_BYTES + index] = values >> 8 * index & 0xFF
-        is_used[:, _VARINT_BYTES + index] = True
-    return table[is_used].tobytes()
+@njit(cache=True, nogil=True)
+def _as_runs(values: Any, counts: Any, size: Any, target: Any) -> Any:
+    """Each run as twice its count, seven bits a byte, and its value; how many bytes that are.
+
+    Neighbours with the same value are one run.
+    """
+    at, index = 0, 0
+    while index < len(values):
+        value, rest = values[index], np.int64(0)
+        while index < len(values) and values[index] == value:
+            rest += counts[index] << 1
+            index += 1
+        while rest > 0x7F:
+            target[at] = rest & 0x7F | 0x80
+            rest >>= 7
+            at += 1
+        target[at] = rest
+        at += 1
+        for byte in range(size):
+            target[at] = value >> 8 * byte & 0xFF
+            at += 1
+    return at
 
 
 def _packed(values: Any, width: int) -> bytes:

@@ -12,10 +12,16 @@ from numba import njit
 from sapwood.trace import arrow
 
 _LENGTH_BYTES: Final = 4
+_MANY: Final = 64
+"""Texts from which on the detour over compiled code is the shorter way."""
 
 
 def texts(values: Sequence[str]) -> bytes:
     """Texts one behind the other, each behind its length in bytes."""
+    if len(values) < _MANY:
+        encoded = [value.encode() for value in values]
+        sizes = [len(value).to_bytes(_LENGTH_BYTES, "little") for value in encoded]
+        return b"".join([part for both in zip(sizes, encoded, strict=True) for part in both])
     pyarrow, _ = arrow.modules()
     _, ends, data = pyarrow.array(values, pyarrow.large_string()).buffers()
     ends = np.frombuffer(ends, np.int64)[: len(values) + 1]

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 _TRUE, _FALSE, _I16, _I32, _I64, _BINARY, _LIST, _STRUCT = 1, 2, 4, 5, 6, 8, 9, 12
 _STOP: Final = b"\x00"
+_ONE_BYTE: Final = tuple(bytes([number]) for number in range(0x80))
 _HALF_BYTE: Final = 15
 """Largest step between field numbers that shares a byte with a type; in a list, it says that the
 length follows."""
@@ -33,6 +34,8 @@ def varint(number: int) -> bytes:
     >>> varint(300).hex()
     'ac02'
     """
+    if number <= 0x7F:
+        return _ONE_BYTE[number]
     found = bytearray()
     while number > 0x7F:
         found.append(number & 0x7F | 0x80)
