@@ -11,10 +11,11 @@ import pytest
 from pipeline.planting import write_file
 from sapwood.errors import TraceRowError
 from sapwood.pipeline import read_traces
-from sapwood.trace import RunSettings
+from sapwood.trace import RunSettings, parquet
 from sapwood.trace.schema import COLUMNS
 from tracing import files
 from tracing.files import bare_row, columns_of, full_row
+from tracing.run_sample import run_sample
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,6 +46,21 @@ def test_all_files_are_one_table(spark: SparkSession, tmp_path: Path) -> None:
     assert (rows[2]["at"], rows[2]["sequence"], rows[2]["client"]) == (0.5, 7, "ann.1")
     assert (rows[2]["filter"], rows[2]["weather"]) == (None, "fine")
     assert list(rows[0])[-2:] == ["settle_seconds", "advertisements_required"]
+
+
+def test_files_made_of_runs_are_read_like_others(spark: SparkSession, tmp_path: Path) -> None:
+    """With Spark's own reader, which has a way of its own for each encoding."""
+    columns, meant = run_sample()
+    with (tmp_path / "runs.parquet").open("wb") as file:
+        parquet.write(columns, RunSettings().metadata(), file)
+    table = read_traces(tmp_path, spark=spark)
+    assert table.orderBy("step").select(*COLUMNS).toArrow().to_pydict() == meant
+    found = table.where("kind = 'clock' and step > 3000").count()
+    assert found == sum(
+        kind == "clock" and step > 3000
+        for kind, step in zip(meant["kind"], meant["step"], strict=True)
+    )
+    assert table.where("kind > 'x' or at < 0").count() == 0
 
 
 def test_rows_know_the_settings_of_their_run(spark: SparkSession, tmp_path: Path) -> None:

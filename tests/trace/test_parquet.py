@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from sapwood.trace import arrow, parquet
 from sapwood.trace.runs import Column, Columns, Numbers, Texts
 from sapwood.trace.schema import COLUMNS, REQUIRED
+from tracing.run_sample import run_sample
 
 COUNTED = ("step", "sequence", "client_order")
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
@@ -108,44 +109,10 @@ def assert_bounds(group: Any, meant: dict[str, list[Any]]) -> None:
             assert found is None
 
 
-def sample() -> tuple[Columns, dict[str, list[Any]]]:
-    """Long runs, short ones, nulls, and texts that all differ, in one table."""
-    counts = np.array([1, 5000, 3, 1, 1, 2994, *[1] * 2000], np.int64)
-    rows, runs = int(counts.sum()), len(counts)
-    places = np.arange(runs) - 1
-    columns: dict[str, Column] = {
-        "run": Texts(np.zeros(1, np.int64), np.array([rows]), ["r"]),
-        "broker": Texts(np.zeros(1, np.int64), np.array([rows]), ["B1"]),
-        "session": Numbers(np.array([2**40]), np.array([rows])),
-        "step": Numbers(np.array([17]), np.array([rows]), 1),
-        "at": Numbers(np.arange(runs) / 8, counts),
-        "kind": Texts(np.arange(runs) % 3, counts, ["published", "delivered", "clock"]),
-        "publisher": Texts(places % 2 - (places % 5 == 0), counts, ["ann.1", "bob.1"]),
-        "sequence": Numbers(np.arange(runs) * 37 % 1000, counts, 1),
-        "client_order": Numbers(np.arange(runs) % 2 * 9, counts, 1),
-        "bytes": Numbers(np.arange(runs) % 4 * 1000, counts),
-        "attributes": Texts(places, counts, [f'{{"ä":{place}}}' for place in range(runs)]),
-        "filter": Texts(np.full(1, -1), np.array([rows]), []),
-    }
-    meant: dict[str, list[Any]] = {name: [None] * rows for name in COLUMNS}
-    for name, made in columns.items():
-        within = np.arange(rows) - np.repeat(np.cumsum(made.counts) - made.counts, made.counts)
-        firsts = np.repeat(made[0], made.counts).tolist()
-        if isinstance(made, Texts):
-            meant[name] = [made.texts[place] if place >= 0 else None for place in firsts]
-        else:
-            steps = (within * made.slope).tolist()
-            meant[name] = [
-                first + step if first or name in REQUIRED else None
-                for first, step in zip(firsts, steps, strict=True)
-            ]
-    return columns, meant
-
-
 @pytest.fixture(scope="module")
 def sample_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("parquet") / "sample.parquet"
-    path.write_bytes(file_of(sample()[0]).getvalue())
+    path.write_bytes(file_of(run_sample()[0]).getvalue())
     return path
 
 
@@ -153,30 +120,32 @@ def test_duckdb_reads_it(sample_file: Path) -> None:
     with duckdb.connect() as connection:
         found = connection.sql(f"select * from read_parquet('{sample_file}')")
         columns = zip(*found.fetchall(), strict=True)
-        assert dict(zip(found.columns, map(list, columns), strict=True)) == sample()[1]
+        assert dict(zip(found.columns, map(list, columns), strict=True)) == run_sample()[1]
 
 
 def test_duckdb_finds_rows_by_what_the_footer_says(sample_file: Path) -> None:
     with duckdb.connect() as connection:
         query = f"select count(*) from read_parquet('{sample_file}') where "
         for where, name, wanted in (("kind = 'clock'", "kind", "clock"), ("step = 99", "step", 99)):
-            assert connection.sql(query + where).fetchall() == [(sample()[1][name].count(wanted),)]
+            assert connection.sql(query + where).fetchall() == [
+                (run_sample()[1][name].count(wanted),)
+            ]
         assert connection.sql(query + "kind > 'x' or step < 17").fetchall() == [(0,)]
 
 
 def test_polars_reads_it(sample_file: Path) -> None:
-    assert pl.read_parquet(sample_file).to_dict(as_series=False) == sample()[1]
+    assert pl.read_parquet(sample_file).to_dict(as_series=False) == run_sample()[1]
 
 
 def test_pyarrow_reads_parts_of_it(sample_file: Path) -> None:
-    file, meant = pq.ParquetFile(sample_file), sample()[1]
+    file, meant = pq.ParquetFile(sample_file), run_sample()[1]
     batches = file.iter_batches(batch_size=777, columns=["sequence", "attributes"])
     found = pa.Table.from_batches(list(batches)).to_pydict()
     assert found == {name: meant[name] for name in ("sequence", "attributes")}
 
 
 def test_a_column_that_does_not_fit_is_named() -> None:
-    columns = {**sample()[0], "client": Texts(np.zeros(1, np.int64), np.array([3]), ["a.1"])}
+    columns = {**run_sample()[0], "client": Texts(np.zeros(1, np.int64), np.array([3]), ["a.1"])}
     with pytest.raises(ValueError, match="column 'client': it has 3 rows instead of 10000"):
         parquet.write(columns, {}, io.BytesIO())
 
