@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from sapwood.pipeline.evidence import NEVER, Evidence, Stated
-from sapwood.pipeline.pairs import EARLY, UNJUDGED, _verdict
+from sapwood.pipeline.local import to_frame
+from sapwood.pipeline.pairs import EARLY, UNJUDGED, _verdict, odd_pairs
 from sapwood.trace.gaps import Gaps
 from sapwood.trace.verdict import LOST, UNEXPECTED
 from tracing.making import Recorder
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def evidence() -> Evidence:
@@ -67,3 +71,33 @@ def test_verdicts(
 def test_a_claim_that_never_ended_obliges_for_ever() -> None:
     claim = Stated(0, 0.0, 1.0, NEVER, (0.0,))
     assert claim.obliges(1e9, 1.0)
+
+
+@pytest.mark.slow
+def test_what_was_never_published_lies_between_its_neighbours(spark: SparkSession) -> None:
+    """Bob published 3, 6 and 9; ann was delivered 1, 5, 6 and 12, of which one was owed."""
+    pair_columns = {"run": "string", "client": "string", "publisher": "string"}
+    sequence = {"sequence": "bigint"}
+    owed = to_frame(spark, {**pair_columns, **sequence}, [("r", "ann.1", "bob.1", 6)])
+    deliveries = to_frame(
+        spark,
+        {**pair_columns, **sequence, "at": "double", "time": "bigint"},
+        [("r", "ann.1", "bob.1", number, 20.0, 1) for number in (1, 5, 6, 12)],
+    )
+    published = to_frame(
+        spark,
+        {
+            "run": "string",
+            "publisher": "string",
+            **sequence,
+            "at": "double",
+            "attributes": "string",
+        },
+        [("r", "bob.1", number, float(number), "{}") for number in (3, 6, 9)],
+    )
+    found = odd_pairs(owed, deliveries, published).orderBy("sequence").toArrow().to_pylist()
+    assert [(row["sequence"], row["since"], row["until"]) for row in found] == [
+        (1, None, 3.0),
+        (5, 3.0, 6.0),
+        (12, 9.0, None),
+    ]

@@ -77,12 +77,18 @@ def _known(odd: DataFrame, published: DataFrame) -> DataFrame:
         fn.max("attributes").alias("attributes"),
         fn.max("is_asked").alias("is_asked"),
     )
-    order = Window.partitionBy("run", "publisher").orderBy("sequence")
-    earlier = order.rowsBetween(Window.unboundedPreceding, -1)
-    later = order.rowsBetween(1, Window.unboundedFollowing)
+    # Backwards, too, what came before: of what comes after, Spark would look at all for each row.
+    since, until = (
+        fn.last("published_at", ignorenulls=True).over(
+            Window.partitionBy("run", "publisher")
+            .orderBy(order)
+            .rowsBetween(Window.unboundedPreceding, -1)
+        )
+        for order in (fn.asc("sequence"), fn.desc("sequence"))
+    )
     return (
-        merged.withColumn("since", fn.last("published_at", ignorenulls=True).over(earlier))
-        .withColumn("until", fn.first("published_at", ignorenulls=True).over(later))
+        merged.withColumn("since", since)
+        .withColumn("until", until)
         .where("is_asked")
         .drop("is_asked")
     )
