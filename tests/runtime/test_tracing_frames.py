@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runtime.finding import find
 from sapwood.errors import FrameError
 from sapwood.runtime import tracing_frames
 from sapwood.runtime.tracing_frames import (
@@ -20,7 +20,6 @@ from sapwood.runtime.tracing_frames import (
     SIZE,
     Frames,
     Interner,
-    find,
 )
 from sapwood.wire.frames import (
     CONTROL,
@@ -92,7 +91,7 @@ def rows_of(spans: Any, names: list[bytes], heads: list[bytes]) -> list[Any]:
 def test_notifications_are_found_as_in_python(runs: list[list[bytes]], wanted: list[bool]) -> None:
     joined = [b"".join(frames) for frames in runs if frames]
     publishers, attributes = Interner(), Interner()
-    found = find([Frames(run) for run in joined], np.array(wanted), publishers, attributes)
+    found = find([Frames(run) for run in joined], wanted, publishers, attributes)
     names = publishers.pieces(0, publishers.count)
     heads = attributes.pieces(0, attributes.count)
     rows = rows_of(found, names, heads)
@@ -132,7 +131,7 @@ def test_spans_are_as_long_as_they_can_be(
         rows.append((0, name, attributes if wanted else None, sequence, len(frames[-1])))
     data = Frames(b"".join(frames), first, end)
     publishers, heads = Interner(), Interner()
-    found = find([data] if frames else [], np.array([wanted]), publishers, heads)
+    found = find([data] if frames else [], [wanted], publishers, heads)
     part = rows[first:end]
     pieces = publishers.pieces(0, publishers.count), heads.pieces(0, heads.count)
     assert rows_of(found, *pieces) == part
@@ -144,7 +143,7 @@ def test_spans_are_as_long_as_they_can_be(
 
 def test_a_run_without_bytes_has_a_span_to_itself() -> None:
     one = Frames(encode_notification(encode_head("a.1", {}), 1, 1.0))
-    found = find([Frames(b""), one, Frames(b"")], np.array([True] * 3), Interner(), Interner())
+    found = find([Frames(b""), one, Frames(b"")], [True] * 3, Interner(), Interner())
     assert found.tolist() == [
         [0, -1, -1, 0, 0, 1, 0],
         [1, 0, 0, 1, len(one.data), 1, 0],
@@ -153,15 +152,15 @@ def test_a_run_without_bytes_has_a_span_to_itself() -> None:
 
 
 def test_there_may_be_any_number_of_runs() -> None:
-    found = find([Frames(b"")] * 5000, np.zeros(5000, bool), Interner(), Interner())
+    found = find([Frames(b"")] * 5000, [False] * 5000, Interner(), Interner())
     assert found[:, RUN].tolist() == list(range(5000))
-    assert len(find([], np.zeros(0, bool), Interner(), Interner())) == 0
+    assert len(find([], [], Interner(), Interner())) == 0
 
 
 def test_the_last_sequence_number_is_followed_by_none() -> None:
     head = encode_head("a.1", {})
     data = b"".join(encode_notification(head, 2**63 - 1 + more, 1.0) for more in range(3))
-    found = find([Frames(data)], np.array([True]), Interner(), Interner())
+    found = find([Frames(data)], [True], Interner(), Interner())
     assert found[:, [SEQUENCE, COUNT]].tolist() == [[2**63 - 1, 1]]
 
 
@@ -179,7 +178,7 @@ def decodes(publisher: bytes, attributes: bytes | None) -> bool:
 def test_garbage_is_no_notification_and_no_crash(data: bytes, first: int, end: int) -> None:
     heads = Interner()
     runs = [Frames(data), Frames(data, first, end)]
-    found = find(runs, np.array([True, True]), Interner(), heads)
+    found = find(runs, [True, True], Interner(), heads)
     assert all(piece in data for piece in heads.pieces(0, heads.count))
     assert all(0 <= number < heads.count for number in found[:, ATTRIBUTES].tolist())
 
@@ -193,7 +192,7 @@ def test_pieces_get_one_number_each_however_many_there_are(batches: list[list[in
             encode_notification(encode_head("a.1", {"n": "x" * (n % 40), "v": n}), 1, 1.0)
             for n in batch
         )
-        found = find([Frames(data)], np.array([True]), Interner(), heads)
+        found = find([Frames(data)], [True], Interner(), heads)
         pieces = heads.pieces(0, heads.count)
         seen += [encode_head("", {"n": "x" * (n % 40), "v": n})[2:] for n in batch]
         latest = seen[len(seen) - len(batch) :]
@@ -209,9 +208,9 @@ def test_a_full_interner_makes_room_and_keeps_what_it_has() -> None:
     ]
     for start in range(0, 3000, 100):
         data = b"".join(frames[start : start + 100])
-        find([Frames(data)], np.array([True]), Interner(), heads)
+        find([Frames(data)], [True], Interner(), heads)
     whole = Frames(b"".join(frames))  # the rest is new
-    again = find([whole], np.array([True]), Interner(), heads)
+    again = find([whole], [True], Interner(), heads)
     assert again[:, ATTRIBUTES].tolist() == list(range(5000))
 
 
@@ -219,7 +218,7 @@ def test_a_head_may_be_as_long_as_heads_are() -> None:
     heads = Interner()
     for number in range(20):
         head = encode_head("a.1", {"v": "x" * 65000, "w": number})
-        find([Frames(encode_notification(head, 1, 1.0))], np.array([True]), Interner(), heads)
+        find([Frames(encode_notification(head, 1, 1.0))], [True], Interner(), heads)
     assert [len(piece) for piece in heads.pieces(0, 20)] == [65009] * 20
 
 

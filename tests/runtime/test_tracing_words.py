@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sapwood.runtime.tracing_frames import Frames, find
+from runtime.finding import find
+from sapwood.runtime.tracing_frames import Frames
 from sapwood.runtime.tracing_words import Attributes, Publishers, Vocabulary, texts_of
 from sapwood.wire.frames import encode_head, encode_notification
 
@@ -41,7 +42,7 @@ def test_numbers_of_what_was_found_become_places() -> None:
         data = b"".join(
             encode_notification(encode_head(name, {})[:-1] + rest, 1, 1.0) for name, rest in batch
         )
-        find([Frames(data)], np.array([True]), publishers.found, attributes.found)
+        find([Frames(data)], [True], publishers.found, attributes.found)
         publishers.places(np.zeros(0, np.int64))  # learned in pieces
     assert publishers.places(np.array([0, 1, 2, -1])).tolist() == [1, 2, 3, -1]
     assert attributes.places(np.array([0, 1, 2, -1])).tolist() == [0, -1, 1, -1]
@@ -52,6 +53,6 @@ def test_many_attributes_are_looked_at_in_pieces() -> None:
     words = Vocabulary()
     attributes = Attributes(words)
     data = b"".join(encode_notification(encode_head("a.1", {"x": n}), 1, 1.0) for n in range(1500))
-    find([Frames(data)], np.array([True]), Publishers(Vocabulary()).found, attributes.found)
+    find([Frames(data)], [True], Publishers(Vocabulary()).found, attributes.found)
     assert attributes.places(np.arange(1500)).tolist() == list(range(1500))
     assert words.texts == [f'{{"x":{n}}}' for n in range(1500)]

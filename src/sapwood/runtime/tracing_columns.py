@@ -8,11 +8,13 @@ once for it. So the work is by spans and runs, and the file is made of these.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, TypeAlias
 
+import msgspec
 import numpy as np
 
+from sapwood.matching.cpython import BYTES_OFFSET
 from sapwood.runtime import tracing_frames
 from sapwood.runtime.tracing_frames import (
     ATTRIBUTES,
@@ -35,7 +37,7 @@ Fields: TypeAlias = dict[str, Any]
 NO_FRAMES: Final = Frames(b"")
 
 
-class Happening(NamedTuple):
+class Happening(msgspec.Struct, frozen=True, gc=False):
     """Something to be recorded: a row, or a row for each notification in a run of frames."""
 
     at: float
@@ -44,7 +46,7 @@ class Happening(NamedTuple):
     frames: Frames = NO_FRAMES
 
 
-class Begun(NamedTuple):
+class Begun(msgspec.Struct, frozen=True, gc=False):
     """A client is here whose order has come so far; or it has left, and the order is nothing."""
 
     client: str
@@ -56,15 +58,21 @@ Item: TypeAlias = Happening | Begun
 
 _OF_RUN: Final = ("kind", "client", "source", "target", "message", "filter")
 """Texts that are the same in all rows of a run."""
-_CLIENT, _IS_CHECKED = _OF_RUN.index("client"), len(_OF_RUN)
-
 _PLACES: Final = {"publisher": PUBLISHER, "attributes": ATTRIBUTES}
 _NUMBERS: Final = {"sequence": SEQUENCE, "client_order": ORDER, "bytes": SIZE}
 _NAMES: Final = frozenset({"publisher", "client", "source", "target"})
 _COUNTED: Final = frozenset({PUBLISHED, DELIVERED})
 
+_RUN_COLUMNS: Final = 3
+_IS_CHECKED, _SHAPE, _COUNTER = range(_RUN_COLUMNS)
+"""Columns of runs: whether a client wants to publish it, since the broker refuses some of that;
+the number of its shape; the counter of its client."""
+
 _SPAN_BYTES: Final = 8 * SPAN_COLUMNS
-_RUN_BYTES: Final = 3 * 8
+_RUN_BYTES: Final = 8 * (1 + _RUN_COLUMNS)
+
+_Shape: TypeAlias = tuple[str, tuple[tuple[str, Any], ...]]
+"""What runs have in common, beside their time: kind and texts."""
 
 
 class Segment:
@@ -77,14 +85,13 @@ class Segment:
         self.has_gap = False
         self._orders = orders
         self._first_step = first_step
-        self._spans: list[Any] = []
-        self._span_count = 0
-        self._runs: list[tuple[Any, Any, Any]] = []
-        """By batch: when, which shape, and which counter each run has."""
+        self._times: list[Any] = [np.empty(0)]
+        """Of the runs of each batch. Before all batches is nothing, so that there is something."""
+        self._runs: list[Any] = [np.empty((0, _RUN_COLUMNS), np.int64)]
         self._run_count = 0
-        self._shapes: dict[tuple[Any, ...], int] = {}
-        """What runs have in common except their times, each with its number: the texts of a run,
-        and whether a client wants to publish it, since the broker refuses some of that."""
+        self._spans: list[Any] = [np.empty((0, SPAN_COLUMNS), np.int64)]
+        self._span_count = 0
+        self._shapes: dict[_Shape, int] = {}
         names = Vocabulary()
         self._words = {
             name: names if name in _NAMES else Vocabulary() for name in (*_OF_RUN, *_PLACES)
@@ -107,156 +114,110 @@ class Segment:
 
     def add(self, items: Sequence[Item]) -> None:
         """Take happenings, in their order."""
-        batch = _Batch()
+        orders, shapes = self._orders, self._shapes
+        times: list[float] = []
+        runs: list[int] = []
+        plain: list[tuple[int, Fields]] = []
         for item in items:
             if isinstance(item, Begun):
-                self._orders.begin(item.client, item.order)
+                orders.begin(item.client, item.order)
+                continue
+            kind, fields, frames = item.kind, item.fields, item.frames
+            data = frames.data
+            is_published, counter = False, NO_COUNTER
+            texts: Iterable[tuple[str, Any]] = fields.items()
+            if data:
+                is_published = kind == PUBLISHED
+                if kind in _COUNTED and "client" in fields:
+                    counter = orders.counter(fields["client"])
             else:
-                self._note(item, batch)
-        if batch.frames:
-            self._take(batch)
+                plain.append((len(times), fields))
+                self.has_gap = self.has_gap or kind == TRACE_GAP
+                texts = [pair for pair in texts if pair[0] in _OF_RUN]
+            key = (kind, tuple(texts))
+            shape = shapes.get(key)
+            if shape is None:
+                shape = shapes[key] = len(shapes)
+            times.append(item.at)
+            address = id(data) + BYTES_OFFSET
+            runs += (address, len(data), frames.first, frames.end, is_published, shape, counter)
+        if times:
+            self._take(times, np.array(runs, np.int64).reshape(len(times), -1), plain)
 
     def columns(self) -> dict[str, Column]:
         """The whole, as `sapwood.trace.writer.TraceWriter.write_columns` takes it; once.
 
         What the broker refused is left out, and the rows of clients get their numbers.
         """
-        spans = np.concatenate([*self._spans, np.empty((0, SPAN_COLUMNS), np.int64)])
-        times, shapes, counters = self._of_runs()
-        spans = self._accepted(spans, shapes)
-        runs, counts = spans[:, RUN], spans[:, COUNT].copy()
+        times, runs = np.concatenate(self._times), np.concatenate(self._runs)
+        texts = self._texts_by_shape()
+        spans = self._accepted(np.concatenate(self._spans), runs, texts["client"])
+        counts, orders = spans[:, COUNT].copy(), spans[:, ORDER].copy()
+        self._orders.number(runs[spans[:, RUN], _COUNTER], counts, orders)
         self.rows = int(counts.sum())
-        orders = spans[:, ORDER].copy()
-        self._orders.number(counters[runs], counts, orders)
-        by_run = np.bincount(runs, counts, len(times)).astype(np.int64)
-        is_there = by_run > 0
-        times, shapes, by_run = times[is_there], shapes[is_there], by_run[is_there]
-        return {
+        run_counts = np.bincount(spans[:, RUN], counts, len(runs)).astype(np.int64)
+        is_there = run_counts > 0
+        shapes, run_counts = runs[is_there, _SHAPE], run_counts[is_there]
+        columns: dict[str, Column] = {
             "step": same_number(self._first_step, self.rows, slope=1),
-            "at": Numbers(times, by_run),
-            **{
-                name: Texts(shapes[:, place], by_run, self._words[name].texts)
-                for place, name in enumerate(_OF_RUN)
-            },
-            **{
-                name: Texts(spans[:, place].copy(), counts, self._words[name].texts)
-                for name, place in _PLACES.items()
-            },
+            "at": Numbers(times[is_there], run_counts),
             "sequence": Numbers(spans[:, SEQUENCE].copy(), counts, slope=1),
             "client_order": Numbers(orders, counts, slope=1),
             "bytes": Numbers(spans[:, SIZE].copy(), counts),
         }
+        for name, places in texts.items():
+            columns[name] = Texts(places[shapes], run_counts, self._words[name].texts)
+        for name, column in _PLACES.items():
+            columns[name] = Texts(spans[:, column].copy(), counts, self._words[name].texts)
+        return columns
 
-    # Batches
-
-    def _note(self, happening: Happening, batch: _Batch) -> None:
-        at, kind, fields, frames = happening
-        is_published, counter = False, NO_COUNTER
-        if frames.data:
-            is_published = kind == PUBLISHED
-            if kind in _COUNTED and "client" in fields:
-                counter = self._orders.counter(fields["client"])
-        else:
-            batch.plain.append((len(batch.frames), fields))
-            self.has_gap = self.has_gap or kind == TRACE_GAP
-        batch.frames.append(frames)
-        batch.is_published.append(is_published)
-        batch.times.append(at)
-        batch.shapes.append(self._shape(kind, fields, is_published))
-        batch.counters.append(counter)
-
-    def _shape(self, kind: str, fields: Fields, is_published: bool) -> int:
-        """The number of a shape."""
-        get = fields.get
-        key = (
-            kind,
-            get("client"),
-            get("source"),
-            get("target"),
-            get("message"),
-            get("filter"),
-            is_published,
-        )
-        number = self._shapes.get(key)
-        if number is None:
-            number = self._shapes[key] = len(self._shapes)
-        return number
-
-    def _take(self, batch: _Batch) -> None:
-        found = tracing_frames.find(
-            batch.frames,
-            np.array(batch.is_published, bool),
-            self._publishers.found,
-            self._attributes.found,
-        )
+    def _take(self, times: list[float], runs: Any, plain: list[tuple[int, Fields]]) -> None:
+        """Find the spans in runs, and fill in what plain rows have."""
+        found = tracing_frames.find(runs, self._publishers.found, self._attributes.found)
         if not len(found):
             return
         spans = found.copy()
         spans[:, PUBLISHER] = self._publishers.places(spans[:, PUBLISHER])
         spans[:, ATTRIBUTES] = self._attributes.places(spans[:, ATTRIBUTES])
-        if batch.plain:
-            self._fill_in(spans, batch.plain)
+        if plain:
+            self._fill_in(spans, plain)
         spans[:, RUN] += self._run_count
         self._spans.append(spans)
         self._span_count += len(spans)
-        self._runs.append(
-            (
-                np.array(batch.times, np.float64),
-                np.array(batch.shapes, np.int64),
-                np.array(batch.counters, np.int64),
-            )
-        )
-        self._run_count += len(batch.times)
+        self._times.append(np.array(times))
+        self._runs.append(runs[:, -_RUN_COLUMNS:].copy())
+        self._run_count += len(times)
         self.rows += int(spans[:, COUNT].sum())
         if self.first_at is None:
-            self.first_at = batch.times[0]
+            self.first_at = times[0]
 
     def _fill_in(self, spans: Any, plain: list[tuple[int, Fields]]) -> None:
         """Give rows that come as such what they have beyond their shape."""
         places = np.searchsorted(spans[:, RUN], [run for run, _ in plain])
-        for place, (_, fields) in zip(places.tolist(), plain, strict=True):
+        for index, (_, fields) in zip(places.tolist(), plain, strict=True):
             for name, value in fields.items():
                 if name in _NUMBERS:
-                    spans[place, _NUMBERS[name]] = value or 0
+                    spans[index, _NUMBERS[name]] = value or 0
                 elif name in _PLACES:
-                    spans[place, _PLACES[name]] = self._words[name].place(value)
+                    spans[index, _PLACES[name]] = self._words[name].place(value)
                 else:
                     assert name in _OF_RUN, name
 
-    # The end
+    def _texts_by_shape(self) -> dict[str, Any]:
+        """Places of the texts that runs of each shape have, by the name of the column."""
+        places = np.full((len(_OF_RUN), len(self._shapes)), -1, np.int64)
+        for number, (kind, pairs) in enumerate(self._shapes):
+            for name, text in (("kind", kind), *pairs):
+                places[_OF_RUN.index(name), number] = self._words[name].place(text)
+        return dict(zip(_OF_RUN, places, strict=True))
 
-    def _of_runs(self) -> tuple[Any, Any, Any]:
-        """When runs were, places of their texts and whether they are checked, their counters."""
-        if not self._runs:
-            nothing = np.empty(0, np.int64)
-            return nothing.astype(np.float64), nothing.reshape(0, len(_OF_RUN) + 1), nothing
-        times, shapes, counters = (np.concatenate(parts) for parts in zip(*self._runs, strict=True))
-        words = [self._words[name] for name in _OF_RUN]
-        by_shape = np.array(
-            [
-                (*(word.place(text) for word, text in zip(words, texts, strict=True)), is_checked)
-                for *texts, is_checked in self._shapes
-            ],
-            np.int64,
-        )
-        return times, by_shape[shapes], counters
+    def _accepted(self, spans: Any, runs: Any, clients: Any) -> Any:
+        """The spans without what is refused.
 
-    def _accepted(self, spans: Any, shapes: Any) -> Any:
-        """A client publishes as itself, and what does not decode is refused."""
-        of_spans = shapes[spans[:, RUN]]
-        is_own = spans[:, PUBLISHER] == of_spans[:, _CLIENT]
-        is_accepted = (of_spans[:, _IS_CHECKED] == 0) | is_own & (spans[:, ATTRIBUTES] >= 0)
+        A client publishes as itself, and what does not decode is refused.
+        """
+        of_spans = runs[spans[:, RUN]]
+        is_own = spans[:, PUBLISHER] == clients[of_spans[:, _SHAPE]]
+        is_fit = is_own & (spans[:, ATTRIBUTES] >= 0)
+        is_accepted = is_fit | (of_spans[:, _IS_CHECKED] == 0)
         return spans if is_accepted.all() else spans[is_accepted]
-
-
-class _Batch:
-    """Happenings that are taken together, each a run: of frames, or without for a plain row."""
-
-    def __init__(self) -> None:
-        self.frames: list[Frames] = []
-        self.is_published: list[bool] = []
-        self.times: list[float] = []
-        self.shapes: list[int] = []
-        self.counters: list[int] = []
-        self.plain: list[tuple[int, Fields]] = []
-        """Which of the runs are plain rows, and what these hold."""

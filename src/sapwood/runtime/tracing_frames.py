@@ -14,13 +14,12 @@ is first seen (`Interner`), and only then somebody in Python has to look at it.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+import msgspec
 import numpy as np
 from numba import njit, types
 
-from sapwood.matching.cpython import BYTES_OFFSET
 from sapwood.matching.raw import byte_at
 from sapwood.wire.frames import (
     ENVELOPE_SIZE,
@@ -50,6 +49,8 @@ _FIRST_SPANS: Final = 1024
 _FULL_SHARE: Final = 2
 """There are at least so many slots for each entry."""
 
+_RUN_COLUMNS: Final = 5
+
 # What the kernel has done so far, so that it can go on when there is more room.
 _PROGRESS_COLUMNS: Final = 6
 _AT_RUN, _AT_BYTE, _AT_FRAME, _SPANS, _PUBLISHERS, _HEADS = range(_PROGRESS_COLUMNS)
@@ -59,7 +60,7 @@ _difference: Any = _memcmp
 """Not zero if two pieces of memory of some size differ."""
 
 
-class Frames(NamedTuple):
+class Frames(msgspec.Struct, frozen=True, gc=False):
     """Consecutive frames of a run: of all its whole frames, those from one number up to another."""
 
     data: bytes
@@ -108,24 +109,21 @@ def _grown(array: Any, used: int, size: int) -> Any:
     return larger
 
 
-def find(runs: Sequence[Frames], wanted: Any, publishers: Interner, attributes: Interner) -> Any:
+def find(runs: Any, publishers: Interner, attributes: Interner) -> Any:
     """The spans of notifications in runs of frames: an array, a row for each span.
 
-    `wanted` says for each run whether the attributes matter. Control messages are passed over, and
-    so is what no broker takes for a notification: a head of another form, or a sequence number
-    that is none. A run without any bytes stands for something that is no notification: it has a
-    span of its own, of one, with nothing in it.
+    Each run is a row that begins with the address of its bytes, how many there are, the first frame
+    and the end, and whether the attributes matter; whoever calls keeps the bytes alive. Control
+    messages are passed over, and so is what no broker takes for a
+    notification: a head of another form, or a sequence number that is none. A run without any
+    bytes stands for something that is no notification: it has a span of its own, of one, with
+    nothing in it.
     """
-    flat: list[int] = []
-    for data, first, end in runs:
-        flat += (id(data) + BYTES_OFFSET, len(data), first, end)
-    places = np.array(flat, np.int64).reshape(len(runs), 4)
     progress = np.zeros(_PROGRESS_COLUMNS, np.int64)
     progress[_PUBLISHERS], progress[_HEADS] = publishers.count, attributes.count
     spans = np.empty((_FIRST_SPANS, SPAN_COLUMNS), np.int64)
     while not _find(
-        places,
-        wanted,
+        runs,
         spans,
         progress,
         (publishers.slots, publishers.hashes, publishers.ends, publishers.pool),
@@ -141,12 +139,12 @@ def find(runs: Sequence[Frames], wanted: Any, publishers: Interner, attributes: 
 
 
 @njit(cache=True, nogil=True)
-def _find(places: Any, wanted: Any, spans: Any, progress: Any, publishers: Any, heads: Any) -> Any:
+def _find(runs: Any, spans: Any, progress: Any, publishers: Any, heads: Any) -> Any:
     """Go on from where it was; whether it came to the end, or else needs more room."""
     at, number, count = progress[_AT_BYTE], progress[_AT_FRAME], progress[_SPANS]
     known_publishers, known_heads = progress[_PUBLISHERS], progress[_HEADS]
-    for run in range(progress[_AT_RUN], len(places)):
-        data, end, first, stop = places[run]
+    for run in range(progress[_AT_RUN], len(runs)):
+        data, end, first, stop, is_wanted = runs[run, :_RUN_COLUMNS]
         if end == 0:
             if count == len(spans):
                 _save(progress, run, 0, 0, count, known_publishers, known_heads)
@@ -174,7 +172,7 @@ def _find(places: Any, wanted: Any, spans: Any, progress: Any, publishers: Any, 
                     return False
                 publisher, known_publishers = _number(text, length, publishers, known_publishers)
                 attributes, compared = np.int64(-1), text + length - frame - HEADER_SIZE
-                if wanted[run]:
+                if is_wanted:
                     attributes, known_heads = _number(
                         text + length, head - compared, heads, known_heads
                     )
@@ -192,7 +190,7 @@ def _find(places: Any, wanted: Any, spans: Any, progress: Any, publishers: Any, 
             at += size
             number += 1
         at, number = np.int64(0), np.int64(0)
-    _save(progress, len(places), 0, 0, count, known_publishers, known_heads)
+    _save(progress, len(runs), 0, 0, count, known_publishers, known_heads)
     return True
 
 
@@ -358,4 +356,4 @@ def warm() -> None:
     """Compile, or load what was compiled before, so that the first rows do not wait for it."""
     interner = Interner()
     _fill_slots(interner.slots, interner.hashes, 0)
-    find([Frames(bytes(HEADER_SIZE))], np.array([True]), interner, Interner())
+    find(np.zeros((1, _RUN_COLUMNS), np.int64), interner, Interner())
