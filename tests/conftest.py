@@ -33,7 +33,7 @@ settings.register_profile(
 settings.load_profile("quick")
 
 
-TOGETHER = {"tests/pipeline/test_study_cluster.py": "cluster", "tests/pipeline/": "spark"}
+TOGETHER = {"tests/pipeline/": "spark"}
 """Tests that share something that takes long to start, by where they are; the first that fits."""
 
 

@@ -49,19 +49,41 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
     with ExitStack() as stack:
         host = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
         url = stack.enter_context(
-            _daemon([_MASTER, *host], environment, r"Starting Spark master at (spark://\S+)")
+            daemon([_MASTER, *host], environment, r"Starting Spark master at (spark://\S+)")
         )[1]
         pids = []
         for number in range(workers):
             given = [*host, "-c", "1", "-m", "1g", "-d", str(folder / f"work{number}"), url]
-            started = _daemon([_WORKER, *given], environment, "Successfully registered (with)")
+            started = daemon([_WORKER, *given], environment, "Successfully registered (with)")
             pids.append(stack.enter_context(started)[0])
         driver = {**os.environ, "PYSPARK_PYTHON": str(bare_python(folder / "bare"))}
         yield Cluster(url, tuple(pids), driver)
 
 
+def spark_submit(started: Cluster) -> tuple[list[str], dict[str, str]]:
+    """How somebody hands a job to a cluster: the command without the script, and its environment.
+
+    The driver's Python has Sapwood, those of the workers have not.
+    """
+    java = find_java(os.environ)
+    quick = " ".join(java_options(java, spark_home(), short=True))
+    settings = ("spark.ui.enabled=false", "spark.driver.host=127.0.0.1")
+    command = [str(spark_home() / "bin" / "spark-submit"), "--master", started.url]
+    for setting in settings:
+        command += ["--conf", setting]
+    for who in ("driver", "executor"):
+        command += ["--conf", f"spark.{who}.extraJavaOptions={quick}"]
+    environment = {
+        **started.environment,
+        "JAVA_HOME": str(java_home(java)),
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "SPARK_HOME": str(spark_home()),
+    }
+    return command, environment
+
+
 @contextmanager
-def _daemon(
+def daemon(
     command: list[str], environment: dict[str, str], ready: str
 ) -> Iterator[tuple[int, str]]:
     """Start one, wait for what it says when it is ready; its process group, and what it said."""

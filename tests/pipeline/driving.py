@@ -1,7 +1,10 @@
-"""Run a study in a process of its own, and end other processes while it runs.
+"""Jobs in a process of their own, as a user would run them, so that a test can choose its master.
 
-Usage: python driving.py FILE.toml DIR MASTER [GROUP], where GROUP is a process group to end when
-the first batch of runs is back. Prints one JSON object.
+Usage: python driving.py FOLDER MASTER [--kill GROUP]
+
+FOLDER holds `study.toml` and `traces/`, and gets the results. MASTER may be `-`: whatever session
+there is, as under spark-submit. A process GROUP is ended when the first batch of runs is back.
+Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -11,37 +14,60 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
-from sapwood.pipeline.session import spark_session
+import psutil  # type: ignore[import-untyped]
+
+from sapwood.pipeline import audit_directory, traffic_directory
+from sapwood.pipeline.session import open_session
 from sapwood.pipeline.study import Progress, run_study
 from sapwood.pipeline.study_file import load
 
 CODE = "tests"
 
 
-def main(file: str, folder: str, master: str, *groups: str) -> None:
-    """Run it."""
-    left = [int(group) for group in groups]
+def study(folder: Path, master: str | None, group: int | None = None) -> dict[str, Any]:
+    """The study in a folder; perhaps somebody loses processes meanwhile."""
     killed_after = None
 
     def follow(at: Progress) -> None:
         nonlocal killed_after
-        if at.done and left:
-            os.killpg(left.pop(), signal.SIGKILL)
+        if at.done and group is not None and killed_after is None:
+            os.killpg(group, signal.SIGKILL)
             killed_after = at.done
 
-    with spark_session(master, short=True) as spark:
-        outcome = run_study(spark, load(Path(file)), folder, progress=follow, code=CODE)
-    print(
-        json.dumps(
-            {
-                "digest": outcome.digest,
-                "reused": outcome.reused,
-                "failures": [failure.error for failure in outcome.failures],
-                "killed_after": killed_after,
-            }
-        )
-    )
+    spark = open_session(master, short=True)
+    file, out = load(folder / "study.toml"), str(folder / "results")
+    outcome = run_study(spark, file, out, progress=follow, code=CODE)
+    failures = [failure.error for failure in outcome.failures]
+    return {"digest": outcome.digest, "failures": failures, "killed_after": killed_after}
+
+
+def judged(folder: Path, master: str | None) -> dict[str, Any]:
+    """The audit and the traffic of the traces in a folder, but for where they are."""
+    reports: dict[str, Any] = {
+        "audit": audit_directory(folder / "traces", master=master).summary(),
+        "traffic": traffic_directory(folder / "traces", master=master).summary(),
+    }
+    for report in reports.values():
+        del report["directory"]
+    return reports
+
+
+def javas() -> list[str]:
+    """The Java that this process has started."""
+    started = psutil.Process().children(recursive=True)
+    return [one.exe() for one in started if one.name() == "java"]
+
+
+def main(folder: str, master: str, *options: str) -> None:
+    """Run it."""
+    group = int(options[1]) if options else None
+    where = None if master == "-" else master
+    outcome = study(Path(folder), where, group)
+    if group is None:
+        outcome |= judged(Path(folder), where)
+    print(json.dumps(outcome | {"javas": javas()}))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import pytest
 
 from sapwood.errors import PipelineError
 from sapwood.pipeline.local import to_frame
-from sapwood.pipeline.output import check_output, write_tables
+from sapwood.pipeline.output import check_output, make_folder, write_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,6 +34,16 @@ def test_a_folder_with_something_else_is_refused(tmp_path: Path) -> None:
         check_output(str(out), str(trace), ("a",))
     with pytest.raises(PipelineError, match="is a file"):
         check_output(str(out / "thesis.txt"), str(trace), ("a",))
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    make_folder(f"file://{tmp_path}/a/b")
+    make_folder(str(tmp_path / "a"))
+    assert (tmp_path / "a" / "b").is_dir()
+    make_folder("s3://bucket/out")
+    (tmp_path / "file").touch()
+    with pytest.raises(PipelineError, match=r"file/x cannot be made: Not a directory; name a"):
+        make_folder(str(tmp_path / "file" / "x"))
 
 
 @pytest.mark.slow

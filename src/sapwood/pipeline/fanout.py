@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from sapwood.errors import SparkError
-from sapwood.pipeline.session import is_local, master_of
+from sapwood.pipeline.session import await_workers, is_local, master_of
 from sapwood.pipeline.shipping import ship
 from sapwood.pipeline.spark_errors import cause_of, job_errors
 from sapwood.pipeline.study_runs import Run
@@ -34,9 +34,6 @@ SLOTS_PER_CORE = 2
 BATCHES_UNDER_WAY = 3
 BATCHES_MAX = 100
 """About how many batches there are at most; short runs share a slot then."""
-
-WORKERS_SECONDS_MAX = 60.0
-"""How long a cluster may take to give a job its first worker."""
 
 Rows = list[dict[str, Any]]
 
@@ -127,28 +124,13 @@ def ready_cores(spark: SparkSession, simulating: Simulate = simulate) -> int:
 
     Workers of a cluster join one after the other: ask until their number stays the same.
     """
-    cores = _cores_in_time(spark)
+    await_workers(spark)
+    cores = parallelism(spark)
     while True:
         _check_workers(spark, cores, simulating)
         if is_local(master_of(spark)) or (now := parallelism(spark)) == cores:
             return cores
         cores = now
-
-
-def _cores_in_time(spark: SparkSession) -> int:
-    if is_local(master_of(spark)):
-        return parallelism(spark)
-    with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(parallelism, spark)
-        try:
-            return asked.result(timeout=WORKERS_SECONDS_MAX)
-        except TimeoutError:
-            spark.interruptAll()
-            spark.stop()
-            raise SparkError(
-                f"the master answers, but gave this job no worker within "
-                f"{WORKERS_SECONDS_MAX:g} s; see which workers it has, and whether they are free"
-            ) from None
 
 
 def _check_workers(spark: SparkSession, cores: int, simulating: Simulate) -> None:

@@ -30,4 +30,6 @@ def to_frame(
     arrays = [
         pa.array([row[place] for row in listed], field.type) for place, field in enumerate(schema)
     ]
-    return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=schema))
+    # Over Spark Connect, a table without rows needs its types said in words.
+    said = None if listed else ", ".join(f"{name} {kind}" for name, kind in columns.items())
+    return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=schema), said)

@@ -6,15 +6,15 @@ bad input is an error at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from sapwood.pipeline.files import check_listing, list_traces
-from sapwood.pipeline.output import check_output, write_tables
-from sapwood.pipeline.session import open_session
+from sapwood.pipeline.damage import with_readable
+from sapwood.pipeline.files import Listing, check_listing, list_traces
+from sapwood.pipeline.output import check_output, make_folder, write_tables
+from sapwood.pipeline.session import await_workers, open_session
 from sapwood.trace.verdict import VIOLATIONS
 
 if TYPE_CHECKING:
@@ -95,26 +95,31 @@ def audit_directory(
     if out is not None:
         check_output(str(out), str(directory), TABLES)
     tell(f"{len(listing.files)} files, {listing.rows:,} rows")
-    with session_for(master, listing.rows) as spark:
-        from sapwood.pipeline.auditing import audit  # noqa: PLC0415 - needs Spark
-        from sapwood.pipeline.traces import read_listing  # noqa: PLC0415
+    spark = session_for(master, listing.rows)
+    if out is not None:
+        make_folder(str(out))
+    from sapwood.pipeline.auditing import audit  # noqa: PLC0415 - needs Spark
+    from sapwood.pipeline.traces import read_listing  # noqa: PLC0415
 
-        found = audit(read_listing(listing, spark), settle)
+    def judge(readable: Listing) -> AuditReport:
+        found = audit(read_listing(readable, spark), settle)
         if out is not None:
             write_tables(str(out), {name: getattr(found, name) for name in TABLES})
-        report = _report(str(directory), found)
-    report.left_out = left_out
+        return _report(str(directory), found)
+
+    report, unreadable = with_readable(listing, judge, skip_damaged=skip_damaged)
+    report.left_out = left_out + unreadable
     return report
 
 
 TABLES: Final = ("counts", "violations", "latency", "traffic")
 
 
-@contextmanager
-def session_for(master: str | None, rows: int) -> Iterator[SparkSession]:
-    """The session that is open already, or one for this job only."""
+def session_for(master: str | None, rows: int) -> SparkSession:
+    """The session that is open already, or one that suits so many rows; with workers."""
     spark = open_session(master, short=rows <= SHORT_ROWS_MAX)
-    yield spark
+    await_workers(spark)
+    return spark
 
 
 def _nobody(text: str) -> None:

@@ -15,16 +15,22 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from sapwood.errors import SparkError
 from sapwood.pipeline.java import find_java, java_home, java_options
+from sapwood.pipeline.spark_errors import cause_of, job_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ANSWER_SECONDS_MAX = 5.0
 """How long a master may take to accept a connection."""
+
+WORKERS_SECONDS_MAX = 60.0
+"""How long a cluster may take to give a job its first worker."""
 
 _LOCAL = re.compile(r"local(\[(\*|[1-9]\d*)(,\d+)?\])?")
 _STANDALONE = re.compile(r"spark://([^/\s]+)")
@@ -75,7 +81,7 @@ def open_session(
         if is_local(master) or "PYSPARK_PYTHON" not in os.environ:
             environment["PYSPARK_PYTHON"] = sys.executable
     with _set(environment):
-        return builder.getOrCreate()
+        return _started(builder, master)
 
 
 def is_local(master: str | None) -> bool:
@@ -84,8 +90,46 @@ def is_local(master: str | None) -> bool:
 
 
 def master_of(spark: SparkSession) -> str:
-    """Where a session runs; empty if it does not tell, as over Spark Connect."""
-    return spark.conf.get("spark.master", "") or ""
+    """Where a session runs; empty over Spark Connect, where only the server knows."""
+    return "" if is_remote(spark) else spark.conf.get("spark.master", "") or ""
+
+
+def is_remote(spark: SparkSession) -> bool:
+    """Whether a session is one of Spark Connect: its master may be local, but elsewhere."""
+    return type(spark).__module__.startswith("pyspark.sql.connect.")
+
+
+def await_workers(spark: SparkSession) -> None:
+    """Wait until a cluster has given a session its first worker; an error if it takes too long.
+
+    Without one, Spark would wait for ever, and say nothing.
+    """
+    if is_local(master_of(spark)):
+        return
+    answers: SimpleQueue[Exception | None] = SimpleQueue()
+
+    def ask() -> None:
+        try:
+            spark.range(1).toArrow()
+        except job_errors() as problem:
+            answers.put(problem)
+        else:
+            answers.put(None)
+
+    # Not a pool: nobody is to wait for a question that is never answered.
+    Thread(target=ask, daemon=True).start()
+    try:
+        problem = answers.get(timeout=WORKERS_SECONDS_MAX)
+    except Empty:
+        if not is_remote(spark):
+            spark.interruptAll()
+            spark.stop()
+        raise SparkError(
+            f"the master answers, but gave this job no worker within {WORKERS_SECONDS_MAX:g} s; "
+            "see which workers it has, and whether they are free"
+        ) from None
+    if problem is not None:
+        raise SparkError(f"the master does not do jobs: {cause_of(problem)}") from problem
 
 
 def check_master(master: str) -> None:
@@ -149,6 +193,20 @@ def spark_session(master: str | None = None, **options: Any) -> Iterator[SparkSe
     finally:
         if opened is None:
             spark.stop()
+
+
+def _started(builder: Any, master: str | None) -> SparkSession:
+    """A new session. Spark asks a silent master for a minute, then gives no reason."""
+    try:
+        session: SparkSession = builder.getOrCreate()
+    except job_errors() as problem:
+        if master is not None and _STANDALONE.fullmatch(master):
+            raise SparkError(
+                f"master {master} takes no job: something answers there, but it is no master of "
+                "Spark, or one of another version; name another with --master"
+            ) from problem
+        raise SparkError(f"Spark does not start: {cause_of(problem)}") from problem
+    return session
 
 
 def _session_type() -> type[SparkSession]:
@@ -240,8 +298,10 @@ def _set(environment: Mapping[str, str]) -> Iterator[None]:
 
 
 __all__ = [
+    "await_workers",
     "check_master",
     "is_local",
+    "is_remote",
     "master_of",
     "open_session",
     "spark_home",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from sapwood.errors import StudyError
+from sapwood.pipeline.failures import plain_errors
 from sapwood.pipeline.fanout import fan_out
 from sapwood.pipeline.statistics import with_intervals
 from sapwood.pipeline.study_file import Study
@@ -73,13 +74,14 @@ def run_study(
     """Do all runs of a study that are not done yet, and sum up all of them."""
     code = code or code_version()
     results = Results(spark, folder)
-    check_measures(spark, study)
-    results.claim(study.name)
-    runs = runs_of(study, code)
-    finished = results.finished(code)
-    left = [run for run in runs if run.run not in finished]
-    failures = _do(results, runs, left, progress, simulating)
-    return _summed_up(results, study, runs, len(runs) - len(left), failures)
+    with plain_errors():
+        check_measures(spark, study)
+        results.claim(study.name)
+        runs = runs_of(study, code)
+        finished = results.finished(code)
+        left = [run for run in runs if run.run not in finished]
+        failures = _do(results, runs, left, progress, simulating)
+        return _summed_up(results, study, runs, len(runs) - len(left), failures)
 
 
 def _do(
@@ -126,9 +128,9 @@ def _summed_up(
     spark, code = results.spark, runs[0].code
     wanted = spark.createDataFrame([(run.run,) for run in runs], "run string")
     rows = results.runs(code).join(wanted, "run", "left_semi").toArrow()
-    own = spark.createDataFrame(rows)
-    summary = summarize(own, study).toArrow()
-    results.put("summary", spark.createDataFrame(summary))
+    own = summarize(spark.createDataFrame(rows, row_schema()), study)
+    summary = own.toArrow()
+    results.put("summary", spark.createDataFrame(summary, own.schema))
     results.put("failures", _failures_frame(spark, failures))
     listed = rows.to_pylist()
     failures.sort(key=lambda failure: failure.run)

@@ -22,6 +22,7 @@ import msgspec
 import pyarrow as pa
 
 from sapwood.errors import StudyError
+from sapwood.pipeline.output import make_folder
 from sapwood.pipeline.spark_errors import cause_of, job_errors
 from sapwood.pipeline.study_runs import digest_of
 from sapwood.pipeline.study_worker import SCHEMA
@@ -56,6 +57,7 @@ class Results:
                 raise StudyError(
                     f"holds something else ({found}); name a new folder with --out", self.folder
                 )
+            make_folder(self.folder)
             row = self.spark.createDataFrame([(name, FORMAT)], _STUDY)
             row.coalesce(1).write.mode("overwrite").parquet(f"{self.folder}/study")
             return

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from sapwood.pipeline.files import check_listing, list_traces
-from sapwood.pipeline.output import check_output, write_tables
+from sapwood.pipeline.damage import with_readable
+from sapwood.pipeline.files import Listing, check_listing, list_traces
+from sapwood.pipeline.output import check_output, make_folder, write_tables
 from sapwood.pipeline.report import session_for
 
 if TYPE_CHECKING:
@@ -95,15 +96,20 @@ def traffic_directory(  # noqa: PLR0913 - one for each option of the command
         check_output(str(out), str(directory), TABLES)
     if progress is not None:
         progress(f"{len(listing.files)} files, {listing.rows:,} rows")
-    with session_for(master, listing.rows) as spark:
-        from sapwood.pipeline.traces import read_listing  # noqa: PLC0415 - needs Spark
+    spark = session_for(master, listing.rows)
+    if out is not None:
+        make_folder(str(out))
+    from sapwood.pipeline.traces import read_listing  # noqa: PLC0415 - needs Spark
 
-        rows = read_listing(listing, spark)
+    def tell(readable: Listing) -> TrafficReport:
+        rows = read_listing(readable, spark)
         found = _traffic(rows, given, measure=str(costs) == MEASURED)
         if out is not None:
             write_tables(str(out), {name: getattr(found, name) for name in TABLES})
-        report = _report(str(directory), found)
-    report.left_out = left_out
+        return _report(str(directory), found)
+
+    report, unreadable = with_readable(listing, tell, skip_damaged=skip_damaged)
+    report.left_out = left_out + unreadable
     if picture is not None:
         _draw(report, picture)
     return report
