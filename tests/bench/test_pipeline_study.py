@@ -20,7 +20,9 @@ def test_the_best_of_each_round_is_told(monkeypatch: pytest.MonkeyPatch) -> None
     def fake(function: str, plan: dict[str, Any]) -> Any:
         if function.endswith(":calibrate"):
             return 10.0
-        return {"seconds": next(times[plan.get("master", "")]), "hops": 7}
+        processor = {"local[1]": 11.0, "local[2]": 12.0}.get(plan.get("master", ""), 10.0)
+        seconds = next(times[plan.get("master", "")])
+        return {"seconds": seconds, "processor_seconds": processor, "hops": 7}
 
     monkeypatch.setattr(pipeline_study, "call_fresh", fake)
     figures = pipeline_study.measure(Options(), said.append)
@@ -35,7 +37,11 @@ def test_the_best_of_each_round_is_told(monkeypatch: pytest.MonkeyPatch) -> None
             "local1": TIMES["local[1]"],
             "local2": TIMES["local[2]"],
         },
+        "alone_processor_seconds": 10.0,
+        "local1_processor_seconds": 11.0,
+        "local2_processor_seconds": 12.0,
         "overhead": pytest.approx(0.05),
+        "processor_overhead": pytest.approx(0.1),
         "speedup": pytest.approx(42 / 22),
         "is_right": True,
     }

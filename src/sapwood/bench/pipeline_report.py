@@ -72,12 +72,18 @@ def _memory(figures: dict[str, Any]) -> Table:
 
 
 def _study(found: dict[str, Any]) -> Table:
+    ways = {"alone": "one after the other, without Spark"}
+    ways |= {f"local{cores}": f"on local[{cores}]" for cores in (1, 2)}
     lines = [
-        Line("one after the other, without Spark", (f"{found['alone_seconds']:,.1f}", "")),
-        Line("on local[1]", (f"{found['local1_seconds']:,.1f}", "")),
-        Line("on local[2]", (f"{found['local2_seconds']:,.1f}", "")),
-        Line("what Spark adds", (f"{found['overhead']:.1%}", f"≤ {OVERHEAD_MAX:.0%}"), Style.OWN),
-        Line("two cores against one", (f"{found['speedup']:.2f}", f"≥ {SPEEDUP_MIN}"), Style.OWN),
+        Line(
+            label,
+            (f"{found[f'{way}_seconds']:,.1f}", f"{found[f'{way}_processor_seconds']:,.1f}", ""),
+        )
+        for way, label in ways.items()
     ]
+    added = (f"{found['overhead']:.1%}", f"{found['processor_overhead']:.1%}")
+    lines.append(Line("what Spark adds", (*added, f"≤ {OVERHEAD_MAX:.0%}"), Style.OWN))
+    gained = (f"{found['speedup']:.2f}", "", f"≥ {SPEEDUP_MIN}")
+    lines.append(Line("two cores against one", gained, Style.OWN))
     title = f"{found['runs']} simulations of {found['seconds_per_run']:.1f} s, best of rounds"
-    return Table(title, ("seconds", "target"), lines)
+    return Table(title, ("seconds", "CPU s", "target"), lines)

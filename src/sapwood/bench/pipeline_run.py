@@ -12,7 +12,7 @@ from typing import Any
 from sapwood.errors import BenchmarkError
 
 MASTER = "local[2]"
-_SAMPLE_SECONDS = 0.25
+_SAMPLE_SECONDS = 1.0
 _MEMORY = "2g"
 
 
