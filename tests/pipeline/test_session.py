@@ -92,6 +92,17 @@ def test_another_master_than_the_open_one_is_refused(spark: SparkSession) -> Non
         open_session("local[1]")
 
 
+def test_settings_suit_where_and_how_long_a_job_runs() -> None:
+    listing = "spark.sql.sources.parallelPartitionDiscovery.threshold"
+    groups = "spark.sql.codegen.aggregate.fastHashMap.capacityBit"
+    short = session._own_settings("local[2]", "1g", short=True)
+    assert short["spark.sql.shuffle.partitions"] == "8"
+    assert int(short[listing]) > 1000
+    assert groups not in short
+    assert groups in session._own_settings("local[2]", "4g", short=False)
+    assert listing not in session._own_settings("spark://10.0.0.1:7077", "4g", short=False)
+
+
 def test_spark_is_where_it_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SPARK_HOME", raising=False)
     assert (spark_home() / "bin" / "spark-class").exists()
