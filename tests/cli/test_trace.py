@@ -34,3 +34,5 @@ def test_what_is_damaged_or_unfinished_is_a_no(
     assert "damaged: " in told
     assert "still being written: " in told
     assert run(["trace", "info", str(tmp_path / "gone")]) == 2
+    (tmp_path / "empty").mkdir()
+    assert run(["trace", "info", str(tmp_path / "empty")]) == 1

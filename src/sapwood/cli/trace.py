@@ -28,7 +28,7 @@ def info(
 ) -> int:
     """Say which files, runs and rows there are, from the files' footers alone.
 
-    Exit 1 if a file is damaged or the trace is still being written.
+    Exit 1 if a file is damaged, the trace is still being written, or there is none.
     """
     from sapwood.pipeline.files import list_traces
 
@@ -37,7 +37,7 @@ def info(
         print_json(_summary(listing))
     else:
         _show(listing)
-    is_whole = not listing.damaged and not listing.unfinished
+    is_whole = listing.rows and not listing.damaged and not listing.unfinished
     return ExitStatus.DONE if is_whole else ExitStatus.NO
 
 
