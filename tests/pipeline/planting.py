@@ -153,6 +153,19 @@ class Planted:
                 self.deliver(client, "p1.1", self._rounds + 1)
             self.deliver("s2.1", "p1.1", self._held.pop())
 
+    def edges(self) -> list[Row]:
+        """The very first row is wrong, and the very last."""
+        self.deliver("s3.1", "ghost.1", 1)
+        self.wrong.append(("unexpected", "ghost.1:1", "s3.1"))
+        self.subscribe("s3.1")
+        self.tick(SETTLE)
+        self.publish("p1.1", 1)
+        self.deliver("s3.1", "p1.1", 1)
+        self.end()
+        self.deliver("s3.1", "p1.1", 1)
+        self.wrong.append(("duplicated", "p1.1:1", "s3.1"))
+        return self.rows
+
     def chain(self, intermediates: int, *, late: bool) -> list[Row]:
         """A chain of causes: `first` publishes, and each of some clients hears the one before it.
 

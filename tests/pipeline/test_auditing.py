@@ -6,6 +6,8 @@ All runs lie in one directory and are judged in one go; the tests look at their 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,9 +20,11 @@ from sapwood.pipeline import audit, read_traces
 from sapwood.pipeline.auditing import COUNTS
 from sapwood.routing.algorithms import FLOODING
 from sapwood.sim.swarm import Run as SwarmRun
-from sapwood.sim.swarm_case import Oracle, draw_case
+from sapwood.sim.swarm import RunawayError
+from sapwood.sim.swarm_case import Case, Oracle, draw_case
 from sapwood.trace import Checker, Row, RunSettings, Verdict
 from sapwood.trace.verdict import LOST, VIOLATIONS
+from sim.test_mutants import MUTANTS
 from tracing.making import Recorder
 from tracing.random_traces import random_trace
 
@@ -30,6 +34,8 @@ if TYPE_CHECKING:
 OPTIONAL = ("client_order", "source", "target", "message", "bytes")
 RANDOM_RUNS = 250
 SWARM_SEEDS = 12
+SOME_MUTANTS = ("root does not flood", "cache kept")
+MUTANT_SEEDS = range(1, 5)
 
 
 class Outcome(NamedTuple):
@@ -38,6 +44,7 @@ class Outcome(NamedTuple):
     planted: dict[str, list[Fault]]
     verdicts: dict[str, Verdict]
     swarm: list[str]
+    mutants: list[str]
     counts: dict[str, dict[str, int]]
     violations: dict[str, list[dict[str, Any]]]
 
@@ -58,6 +65,9 @@ def planted_runs(directory: Path) -> dict[str, list[Fault]]:
         made = Planted(f"{kind}-bare", counts=False)
         made.usual({3: kind})
         write(made, parts=2, without=OPTIONAL)
+    made = Planted("edges")
+    made.edges()
+    write(made, parts=2)
     made = Planted("clean")
     made.usual({}, restarts=True)
     write(made, parts=4)
@@ -106,27 +116,49 @@ def random_runs(directory: Path, seeds: range) -> dict[str, Verdict]:
 
 def swarm_runs(directory: Path, seeds: range) -> dict[str, Verdict]:
     """Right networks: every run of a swarm, under every algorithm it is meant for."""
-    verdicts = {}
+    verdicts: dict[str, Verdict] = {}
     for seed in seeds:
         case = draw_case(seed)
-        everything: list[Row] = []
-        expiring = Oracle(case).expiring()
-        for algorithm in (FLOODING, *case.algorithms()):
-            rows: list[Row] = []
-            run = SwarmRun(case, algorithm, expiring)
-            run.sinks.append(rows.append)
-            run.run()
-            kept = [r for r in rows if (r.publisher or "", r.sequence or 0) not in expiring]
-            named = renamed(kept, f"swarm-{seed}-{algorithm}")
-            settings = RunSettings(
-                settle_seconds=case.settle, advertisements_required=case.advertisements_required
-            )
-            everything += named
-            verdicts[named[0].run] = judged(named, settings)
-            if case.is_cut:  # the checkers do not know that a network may fall apart
-                continue
-            assert verdicts[named[0].run].is_correct
-        write_file(directory / f"swarm-{seed}.parquet", everything, settings=settings)
+        found = swarm_case(directory, f"swarm-{seed}", case)
+        # The checkers do not know that a network may fall apart.
+        assert case.is_cut or all(verdict.is_correct for verdict in found.values()), seed
+        verdicts |= found
+    return verdicts
+
+
+def mutant_runs(directory: Path, names: Iterable[str], seeds: range) -> dict[str, Verdict]:
+    """The same with brokers that make a mistake; where one crashes, there is nothing to judge."""
+    verdicts: dict[str, Verdict] = {}
+    for name in names:
+        mutant = MUTANTS[name]
+        original = getattr(mutant.target, mutant.attribute)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(mutant.target, mutant.attribute, mutant.make(original))
+            for seed in seeds:
+                with suppress(KeyError, AssertionError, RunawayError):
+                    label = f"mutant-{name.replace(' ', '-')}-{seed}"
+                    verdicts |= swarm_case(directory, label, draw_case(seed))
+    return verdicts
+
+
+def swarm_case(directory: Path, label: str, case: Case) -> dict[str, Verdict]:
+    """One case of the swarm: a run for each algorithm, all in a file, and what the checkers say."""
+    settings = RunSettings(
+        settle_seconds=case.settle, advertisements_required=case.advertisements_required
+    )
+    expiring = Oracle(case).expiring()
+    everything: list[Row] = []
+    verdicts = {}
+    for algorithm in (FLOODING, *case.algorithms()):
+        rows: list[Row] = []
+        run = SwarmRun(case, algorithm, expiring)
+        run.sinks.append(rows.append)
+        run.run()
+        kept = [row for row in rows if (row.publisher or "", row.sequence or 0) not in expiring]
+        named = renamed(kept, f"{label}-{algorithm}")
+        everything += named
+        verdicts[named[0].run] = judged(named, settings)
+    write_file(directory / f"{label}.parquet", everything, settings=settings)
     return verdicts
 
 
@@ -150,8 +182,10 @@ def outcome(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ou
     planted = planted_runs(directory)
     verdicts = random_runs(directory, range(RANDOM_RUNS))
     swarm = swarm_runs(directory, range(SWARM_SEEDS))
+    mutants = mutant_runs(directory, SOME_MUTANTS, MUTANT_SEEDS)
     counts, violations = audited(spark, directory)
-    return Outcome(planted, {**verdicts, **swarm}, list(swarm), counts, violations)
+    verdicts |= swarm | mutants
+    return Outcome(planted, verdicts, list(swarm), list(mutants), counts, violations)
 
 
 def keyed(found: list[dict[str, Any]]) -> Counter[Fault]:
@@ -221,13 +255,23 @@ def test_clean_swarm_runs_are_found_clean(outcome: Outcome) -> None:
     assert sum(outcome.counts[run]["delivered"] for run in outcome.swarm) > 1000
 
 
+def test_mistakes_of_brokers_are_found(outcome: Outcome) -> None:
+    """As many as the checkers find: that is test_the_audit_agrees_with_the_checkers."""
+    found = Counter(
+        kind for run in outcome.mutants for kind in VIOLATIONS if outcome.counts[run][kind]
+    )
+    assert found[LOST] > 3
+
+
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_the_audit_agrees_with_the_checkers_on_thousands(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    verdicts = random_runs(tmp_path, range(10_000, 12_500))
+    verdicts = random_runs(tmp_path, range(10_000, 15_000))
     verdicts |= swarm_runs(tmp_path, range(1000, 1100))
+    verdicts |= mutant_runs(tmp_path, MUTANTS, range(10))
+    assert len(verdicts) > 5000
     counts, violations = audited(spark, tmp_path)
     for run, verdict in verdicts.items():
         assert counts[run] == verdict.counts(), run
