@@ -34,7 +34,7 @@ class Size(NamedTuple):
     """Deliveries of the larger trace, 0 for none."""
 
 
-_THOROUGH = Size(30_000_000, 50, 2, 120_000_000)
+_THOROUGH = Size(30_000_000, 50, 3, 120_000_000)
 _QUICK = Size(40_000, 3, 1, 0)
 
 

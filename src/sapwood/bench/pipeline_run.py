@@ -54,9 +54,9 @@ def _sums(rows: Any) -> Any:
     from sapwood.pipeline.evidence import RunFacts, gather  # noqa: PLC0415
     from sapwood.pipeline.owed import owed_sums  # noqa: PLC0415
 
-    ends = rows.groupBy("run").agg({"at": "max", "settle_seconds": "max"})
+    ends = rows.groupBy("run").agg({"at": "max", "settle_seconds": "any_value"})
     facts = {
-        item["run"]: RunFacts(item["max(settle_seconds)"], item["max(at)"], False)
+        item["run"]: RunFacts(item["any_value(settle_seconds)"], item["max(at)"], False)
         for item in ends.toArrow().to_pylist()
     }
     owed = owed_sums(groups.publications(rows, None), gather(rows, facts))

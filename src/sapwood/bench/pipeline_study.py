@@ -25,7 +25,10 @@ from sapwood.pipeline.study_worker import simulate
 
 _HERE = "sapwood.bench.pipeline_study"
 _TRIAL_SECONDS = 5.0
-"""Of virtual time, to find out how long a second of it takes."""
+"""Of virtual time, to have everything loaded before the clock runs."""
+
+_CALIBRATION_SECONDS = 40.0
+"""Of virtual time, to find out how long a second of it takes: beside it, the start is little."""
 
 
 def measure(options: Options, progress: Progress) -> dict[str, Any]:
@@ -91,12 +94,12 @@ def study_of(virtual_seconds: float, runs: int, seed: int) -> Study:
 
 def calibrate(plan: dict[str, Any]) -> float:
     """How many virtual seconds take the seconds wanted."""
-    run = runs_of(study_of(_TRIAL_SECONDS, 1, plan["seed"]))[0]
-    simulate(run)
+    simulate(runs_of(study_of(_TRIAL_SECONDS, 1, plan["seed"]))[0])
+    run = runs_of(study_of(_CALIBRATION_SECONDS, 1, plan["seed"]))[0]
     begin = time.process_time()
     simulate(run)
     taken = time.process_time() - begin
-    return max(_TRIAL_SECONDS, _TRIAL_SECONDS * float(plan["seconds"]) / taken)
+    return max(_TRIAL_SECONDS, _CALIBRATION_SECONDS * float(plan["seconds"]) / taken)
 
 
 def alone(plan: dict[str, Any]) -> dict[str, float]:
