@@ -138,3 +138,17 @@ def test_progress_is_followed_where_nobody_looks() -> None:
     with command._bar("tiny") as follow:
         follow(Progress(runs=3, done=0, failed=0, cost=0.0, cost_done=0.0))
         follow(Progress(runs=3, done=2, failed=1, cost=3.0, cost_done=2.0))
+
+
+def test_a_terminal_shows_how_far_it_is_and_what_is_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    with command._bar("tiny") as follow:
+        follow(Progress(runs=1200, done=1000, failed=1, cost=8.0, cost_done=6.0))
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "1,000 of 1,200 runs, 1 failed" in err
+    assert "-:--:--" in err, "no estimate before anything has been seen to take time"
