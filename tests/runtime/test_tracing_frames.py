@@ -141,6 +141,15 @@ def test_spans_are_as_long_as_they_can_be(
     assert len(found) == (changes + 1 if part else 0)
 
 
+def test_a_part_of_a_run_begins_and_ends_where_it_says() -> None:
+    head = encode_head("a.1", {})
+    data = b"".join(encode_notification(head, sequence, 1.0) for sequence in range(1, 11))
+    for first, end in ((0, 10), (0, 3), (4, 7), (9, 50), (10, 20), (5, 5)):
+        found = find([Frames(data, first, end)], [True], Interner(), Interner())
+        expected = [[first + 1, min(end, 10) - first]] if first < min(end, 10) else []
+        assert found[:, [SEQUENCE, COUNT]].tolist() == expected
+
+
 def test_a_run_without_bytes_has_a_span_to_itself() -> None:
     one = Frames(encode_notification(encode_head("a.1", {}), 1, 1.0))
     found = find([Frames(b""), one, Frames(b"")], [True] * 3, Interner(), Interner())

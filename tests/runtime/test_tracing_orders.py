@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sapwood.runtime import tracing_orders
 from sapwood.runtime.tracing_orders import NO_COUNTER, Orders
 
-CLIENTS = st.integers(0, 100).map(lambda number: f"c{number % 90}.1")
+CLIENTS = st.sampled_from(["a.1", "b.1"]) | st.integers(0, 89).map(lambda number: f"c{number}.1")
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("span"), CLIENTS, st.integers(1, 4)),
@@ -56,6 +56,15 @@ def test_numbers_are_those_of_counting_at_once(steps: list[tuple[str, str, int |
         else:
             found += taken.numbers(orders)
     assert found + taken.numbers(orders) == expected
+
+
+def test_one_that_begins_anew_leaves_the_numbers_of_before_alone() -> None:
+    orders, taken = Orders(), Taken()
+    for order in (7, 20, None):
+        taken.counters.append(orders.counter("a.1"))
+        taken.counts.append(3)
+        orders.begin("a.1", order)
+    assert taken.numbers(orders) == [1, 8, 21]
 
 
 def test_what_has_no_counter_keeps_its_number() -> None:
