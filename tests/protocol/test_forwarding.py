@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sapwood.errors import FrameError, SapwoodError
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
-from sapwood.protocol.forwarding import Forwarding, publisher_end, split_head
+from sapwood.protocol.forwarding import Forwarding, Parts, publisher_end, split_head
 from sapwood.routing.strategy import Entry
 from sapwood.wire.frames import encode_head
 
@@ -51,6 +51,42 @@ def test_plans_are_shared_by_sources_and_publishers() -> None:
     assert forwarding.known["M"].publishers == {b"\x92\xa3p.1", b"\x92\xa3q.1"}
     assert forwarding.known["M"].plans is forwarding.known["N"].plans
     assert len(forwarding.known["M"].plans) == 1
+
+
+def test_a_client_may_send_what_was_found_right_for_it_and_not_for_neighbours() -> None:
+    forwarding = new_forwarding()
+    ask(forwarding, "M", 1, "p.1")
+    ask(forwarding, "c.1", 1, "c.1")
+    assert forwarding.known["c.1"].publishers == {b"\x92\xa3c.1"}
+    assert forwarding.known["M"].publishers == {b"\x92\xa3p.1"}
+
+
+def test_brokers_in_one_process_share_parts_but_no_plans() -> None:
+    parts = Parts(100)
+    one, two = (Forwarding(100, parts) for _ in "12")
+    for forwarding, wanted in ((one, "x = 1"), (two, "x = 2")):
+        forwarding.open("M", everything=False)
+        forwarding.add(Entry("N", "n", Filter(wanted)))
+    assert ask(one, "M", 1, "p.1") == ("N",)
+    assert ask(two, "M", 1, "q.1") == ()
+    assert one.known["M"].publishers is two.known["M"].publishers
+    assert one.known["M"].publishers == {b"\x92\xa3p.1", b"\x92\xa3q.1"}
+    ((rest,), (same,)) = one.known["M"].plans, two.known["M"].plans
+    assert rest is same
+
+
+def test_parts_are_bounded() -> None:
+    parts = Parts(3)
+    for number in range(10):
+        parts.add_publisher(b"p%d" % number)
+        parts.add_publisher(b"p%d" % number)
+        assert b"p%d" % number in parts.publishers
+        assert len(parts.publishers) == number % 3 + 1
+    kept = [parts.attributes(b"a%d" % number) for number in range(3)]
+    assert [parts.attributes(b"a%d" % number) for number in range(3)] == kept
+    assert all(parts.attributes(bytes(one)) is one for one in kept)
+    parts.attributes(b"a3")
+    assert parts.attributes(first := b"a%d" % 0) is first
 
 
 def test_a_restricted_source_has_plans_of_its_own() -> None:

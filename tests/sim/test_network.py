@@ -189,7 +189,7 @@ def test_a_timer_of_the_same_name_is_replaced() -> None:
     network = new_network()
     station = network._stations["B1"]
     fired: list[tuple[float, str]] = []
-    network._handle = lambda _, event: fired.append(  # type: ignore[assignment, method-assign]
+    network._arrive = lambda _, event: fired.append(  # type: ignore[assignment, method-assign]
         (network.kernel.now, event.timer)  # type: ignore[union-attr]
     )
     for at in (3.0, 5.0, 5.0, 4.0):

@@ -37,7 +37,7 @@ from sapwood.protocol.events import (
     Received,
     Told,
 )
-from sapwood.protocol.forwarding import Forwarding
+from sapwood.protocol.forwarding import Forwarding, Parts
 from sapwood.protocol.messages import (
     CODEC,
     Advertise,
@@ -102,11 +102,16 @@ class Neighbour(msgspec.Struct, frozen=True):
 class Broker:
     """One broker, without input, output or clock.
 
-    Many brokers in one process may share what `decode` and `parse` remember.
+    Many brokers in one process may share `parts`, and what `decode` and `parse` remember.
     """
 
     def __init__(
-        self, config: BrokerConfig, *, decode: DecodeHead = decode_head, parse: ParseFilter = Filter
+        self,
+        config: BrokerConfig,
+        *,
+        decode: DecodeHead = decode_head,
+        parts: Parts | None = None,
+        parse: ParseFilter = Filter,
     ) -> None:
         self.config = config
         self.id = config.id
@@ -115,7 +120,7 @@ class Broker:
         self.clients = Clients()
         self.subscriptions = Dissemination()
         self.advertisements = Dissemination()
-        self.forwarding = Forwarding(config.remembered_max)
+        self.forwarding = Forwarding(config.remembered_max, parts)
         self.settling = Settling(
             config.id,
             config.session,
@@ -132,8 +137,8 @@ class Broker:
             control=self._decoded,
             restricts_clients=config.advertisements_required,
         )
+        self._read = Reader(self.forwarding, gate, self.drops, decode).read
         self._handlers: dict[type, Callable[[Any, float], list[Effect]]] = {
-            Received: Reader(self.forwarding, gate, self.drops, decode).read,
             Told: self._told,
             LinkUp: self._link_up,
             LinkDown: self._link_down,
@@ -158,6 +163,8 @@ class Broker:
 
     def handle(self, event: Event, now: float) -> list[Effect]:
         """Take an event; what the driver has to do because of it, in order."""
+        if type(event) is Received:  # by far the most frequent
+            return self._read(event, now)
         return self._handlers[type(event)](event, now)
 
     # Who may send what

@@ -42,11 +42,43 @@ class Plan(NamedTuple):
     """Everyone but the key, for each neighbour among them: it does not get back what it sent."""
 
 
+class Parts:
+    """Parts of heads that were found to be right, one object for all that are equal.
+
+    Brokers in one process may share them. Each remembers the same ones; so what they look at is
+    the same, and near at hand for the processor.
+    """
+
+    def __init__(self, parts_max: int) -> None:
+        self.publishers: set[bytes] = set()
+        """The beginnings of heads; whether a source may send them is not said."""
+        self._attributes: dict[bytes, bytes] = {}
+        self._parts_max = parts_max
+
+    def add_publisher(self, part: bytes) -> None:
+        """The beginning of a head decodes."""
+        if part not in self.publishers:
+            if len(self.publishers) >= self._parts_max:
+                self.publishers.clear()
+            self.publishers.add(part)
+
+    def attributes(self, part: bytes) -> bytes:
+        """The object that stands for the rest of a head."""
+        known = self._attributes.get(part)
+        if known is not None:
+            return known
+        if len(self._attributes) >= self._parts_max:
+            self._attributes.clear()
+        self._attributes[part] = part
+        return part
+
+
 class Known(NamedTuple):
     """What is known about notifications from one source."""
 
     publishers: set[bytes]
-    """The beginnings of heads that the source may send."""
+    """The beginnings of heads that the source may send. Neighbours may send whatever is right, so
+    they share it."""
     plans: dict[bytes, Plan]
     """By the rest of the head. Shared by all sources that may send whatever they want."""
 
@@ -83,7 +115,7 @@ def split_head(head: bytes) -> tuple[bytes, bytes]:
 class Forwarding:
     """Who wants what, and what was found out about it lately."""
 
-    def __init__(self, remembered_max: int) -> None:
+    def __init__(self, remembered_max: int, parts: Parts | None = None) -> None:
         self.index: MatchIndex[tuple[str, str]] = MatchIndex()
         self.neighbours: dict[str, bool] = {}
         """Those in the tree, and whether each gets everything."""
@@ -94,6 +126,7 @@ class Forwarding:
         self._router: Router[Plan] | None = None
         self._remembered = 0
         self._remembered_max = remembered_max
+        self._parts = Parts(remembered_max) if parts is None else parts
 
     @property
     def router(self) -> Router[Plan]:
@@ -169,8 +202,13 @@ class Forwarding:
         self._remembered += 1
         known = self.known.get(source)
         if known is None:
-            known = self.known[source] = Known(set(), {} if restricted else self._plans)
-        known.publishers.add(publisher)
+            publishers = self._parts.publishers if source in self.neighbours else set()
+            known = self.known[source] = Known(publishers, {} if restricted else self._plans)
+        if known.publishers is self._parts.publishers:
+            self._parts.add_publisher(publisher)
+        else:
+            known.publishers.add(publisher)
+        rest = self._parts.attributes(rest)
         known.plans[rest] = self._plans[rest] = plan
         if self._router is not None and not restricted:
             self._router.remember(source, publisher, rest, plan)

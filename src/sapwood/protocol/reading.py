@@ -96,15 +96,15 @@ class Reader:
         brings, and what a live broker has most of the time.
         """
         source, data = event.source, event.data
-        if len(data) < NOTIFICATION_SIZE:
+        size = len(data)
+        if size < NOTIFICATION_SIZE:
             return self._read_many(source, data, now)
         kind, body, head = _unpack(data)
         body_at = HEADER_SIZE + head
-        if kind != NOTIFICATION or body_at + body != len(data) or body < ENVELOPE_SIZE:
+        if kind != NOTIFICATION or body_at + body != size or body < ENVELOPE_SIZE:
             return self._read_many(source, data, now)
-        known = self._known.get(source)
-        if known is not None:  # the same as _remembered and publisher_end, without the calls
-            publishers, plans = known
+        if source in self._known:  # the same as _remembered and publisher_end, without the calls
+            publishers, plans = self._known[source]
             marker = data[_MARKER_AT]
             rest_at = (
                 marker + _SHORT_REST
@@ -120,10 +120,11 @@ class Reader:
         return self._read_new(source, data, body_at)
 
     def _read_new(self, source: str, data: bytes, body_at: int) -> list[Effect]:
-        """A single notification of which nothing is known."""
-        stranger = self._gate.stranger(source)
-        if stranger is not None:
-            return self._drops.count(stranger, source)
+        """A single notification of which not everything is known."""
+        if source not in self._known:  # of whom something is remembered is no stranger
+            stranger = self._gate.stranger(source)
+            if stranger is not None:
+                return self._drops.count(stranger, source)
         frame = Frame(NOTIFICATION, 0, HEADER_SIZE, body_at, len(data))
         destinations, effects = self._destinations(source, data, frame)
         return [Forward(destinations, data, 1)] if destinations else effects

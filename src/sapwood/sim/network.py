@@ -30,6 +30,7 @@ from sapwood.protocol.events import (
     Received,
     Told,
 )
+from sapwood.protocol.forwarding import Parts
 from sapwood.protocol.invariants import network_problems
 from sapwood.protocol.messages import Advertise, Message, Subscribe, Unadvertise, Unsubscribe
 from sapwood.routing.algorithms import Edge, check_edge_routing
@@ -44,19 +45,20 @@ SETTLING = ("Probe", "Echo")
 """Control messages that only find out whether something has settled: counted apart."""
 
 MEMO_MAX = 65_536
-"""Heads and filters that all brokers of a network remember together, decoded."""
+"""Heads, their parts, and filters that all brokers of a network remember together."""
 
 
 class Station:
     """A broker with what the network keeps for it: its links by neighbour, and its timers."""
 
-    __slots__ = ("broker", "links", "name", "timers")
+    __slots__ = ("broker", "door", "links", "name", "timers")
 
     def __init__(self, broker: Broker) -> None:
         self.name = broker.id
         self.broker = broker
         self.links: dict[str, Direction] = {}
         self.timers: dict[str, float] = {}
+        self.door = Direction(self, lambda random: 0.0)
 
 
 class Direction:
@@ -101,12 +103,14 @@ class Network:
         """Gets the session and the frames of every delivery."""
         self._stations: dict[str, Station] = {}
         self._random = random
+        self._arrival = self._arrive
+        """The method bound once: it is scheduled for every hop."""
         self._record = record
         self._config = dict(config or {})
         self._decode = lru_cache(MEMO_MAX)(decode_head)
+        self._parts = Parts(MEMO_MAX)
         self._parse = lru_cache(MEMO_MAX)(Filter)
         self._effects: dict[type, Callable[[Station, Any], None]] = {
-            Forward: self._forward,
             Send: self._send,
             SetTimer: self._set_timer,
             Record: self._record_effect,
@@ -119,7 +123,9 @@ class Network:
         if name in self.brokers:
             raise TopologyError(f"there is a broker {name!r} already")
         config = BrokerConfig(id=name, recording=self._record is not None, **self._config)
-        broker = self.brokers[name] = Broker(config, decode=self._decode, parse=self._parse)
+        broker = self.brokers[name] = Broker(
+            config, decode=self._decode, parts=self._parts, parse=self._parse
+        )
         self._stations[name] = Station(broker)
         return broker
 
@@ -250,46 +256,44 @@ class Network:
 
     def handle(self, name: str, event: Event) -> None:
         """Bring an event to a broker and do what it asks, in order."""
-        self._handle(self._stations[name], event)
-
-    def _handle(self, station: Station, event: Event) -> None:
-        for effect in station.broker.handle(event, self.kernel.now):
-            self._effects[type(effect)](station, effect)
+        self._arrive(self._stations[name].door, event)
 
     def _arrive(self, direction: Direction, event: Event) -> None:
-        if direction.up:
-            station = direction.target
-            for effect in station.broker.handle(event, self.kernel.now):
-                if type(effect) is Forward:  # nearly always: the dispatch is spared
-                    self._forward(station, effect)
-                else:
-                    self._effects[type(effect)](station, effect)
+        """Something comes out of a link: bring it to the broker and do what it asks, in order.
 
-    def _transmit(self, direction: Direction, event: Event) -> None:
-        arrival = self.kernel.now + direction.delay(self._random)
-        if arrival < direction.last_arrival:  # noqa: PLR1730 - max() takes three times as long
-            arrival = direction.last_arrival
-        direction.last_arrival = arrival
-        self.kernel.soon(arrival, self._arrive, direction, event)
-
-    def _forward(self, station: Station, effect: Forward) -> None:
-        links, data = station.links, effect.data
-        event = Received(station.name, data)
-        for destination in effect.destinations:
-            direction = links.get(destination)
-            if direction is None:
-                self._deliver(destination, data)
+        To forward notifications is nearly all there is to do, so it is done here, without a call.
+        """
+        if not direction.up:
+            return
+        station = direction.target
+        kernel, links = self.kernel, station.links
+        for effect in station.broker.handle(event, kernel.now):
+            if type(effect) is not Forward:
+                self._effects[type(effect)](station, effect)
                 continue
-            direction.notifications += effect.count
-            if self._record is not None:
-                self._record_forwarded(station.name, destination, data)
-            self._transmit(direction, event)
+            forwarded = Received(station.name, effect.data)
+            for destination in effect.destinations:
+                if destination in links:
+                    onward = links[destination]
+                    onward.notifications += effect.count
+                    if self._record is not None:
+                        self._record_forwarded(station.name, destination, effect.data)
+                    arrival = kernel.now + onward.delay(self._random)
+                    if arrival < onward.last_arrival:  # noqa: PLR1730 - max() takes longer
+                        arrival = onward.last_arrival
+                    onward.last_arrival = arrival
+                    kernel.soon(arrival, self._arrival, onward, forwarded)
+                elif self._record is not None or self.deliveries is not None:
+                    self._deliver(destination, effect.data)
 
     def _send(self, station: Station, effect: Send) -> None:
         direction = station.links.get(effect.destination)
         if direction is not None:
             direction.control[type(effect.message).__name__] += 1
-            self._transmit(direction, Told(station.name, effect.message))
+            arrival = self.kernel.now + direction.delay(self._random)
+            direction.last_arrival = max(arrival, direction.last_arrival)
+            told = Told(station.name, effect.message)
+            self.kernel.soon(direction.last_arrival, self._arrival, direction, told)
         elif effect.destination in self.clients:
             self.clients[effect.destination].answer(effect.message)
 
@@ -301,7 +305,7 @@ class Network:
     def _fire(self, station: Station, timer: str, at: float) -> None:
         if station.timers.get(timer) == at:
             del station.timers[timer]
-            self._handle(station, Fired(timer))
+            self._arrive(station.door, Fired(timer))
 
     def _deliver(self, session: str, data: bytes) -> None:
         client = self.clients.get(session)

@@ -41,10 +41,6 @@ def watched_network(notification: str) -> type[Network]:
     """A network that records what the tables say about one notification wherever it arrives."""
 
     class WatchedNetwork(Network):
-        def handle(self, name: str, event: Event) -> None:
-            self._look(name, event)
-            super().handle(name, event)
-
         def _arrive(self, direction: Direction, event: Event) -> None:
             if direction.up:
                 self._look(direction.target.broker.id, event)

@@ -50,11 +50,11 @@ class BoundedKernel(Kernel):
             raise RunawayError(f"more than {EVENTS_MAX} events")
         super().at(time, action, *arguments)
 
-    def soon(self, time: float, action: Action, *arguments: Any) -> None:
+    def soon(self, time: float, action: Action, subject: Any, event: Any) -> None:
         """The same for what comes in the order of time."""
         if self.steps > EVENTS_MAX:
             raise RunawayError(f"more than {EVENTS_MAX} events")
-        super().soon(time, action, *arguments)
+        super().soon(time, action, subject, event)
 
 
 class Outcome(msgspec.Struct, kw_only=True):
