@@ -203,7 +203,8 @@ def one_end_for_all(original: Any) -> Any:
     return has_equal
 
 
-SEEDS = range(60)
+SEEDS = (2, 29, *range(60))
+"""Some mutants are rarely seen; first come the seeds that are known to show two of those."""
 
 MUTANTS = {
     "unsubscription first": Mutant(broker_module, "_told_differences", unsubscription_first, SEEDS),
