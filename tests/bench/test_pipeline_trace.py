@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from sapwood.bench.pipeline_trace import write_trace
 from sapwood.trace import check, read
 
@@ -21,6 +23,16 @@ def test_the_checkers_find_what_is_planted_and_nothing_else(tmp_path: Path) -> N
     assert verdict.delivered > 10_000
     found = Counter((one.kind, one.notification, one.client) for one in verdict.violations)
     assert found == Counter(map(tuple, planted))
+
+
+@pytest.mark.parametrize("seed", [1, 4])
+def test_many_faults_bring_no_others_along(tmp_path: Path, seed: int) -> None:
+    """Swapped at a client that publishes, they would: with these seeds, five and twenty-four."""
+    planted = write_trace(tmp_path, 8000, seed, faults=40)
+    found = check(read(tmp_path)).violations
+    assert Counter((one.kind, one.notification, one.client) for one in found) == Counter(
+        map(tuple, planted)
+    )
 
 
 def test_a_seed_gives_one_trace(tmp_path: Path) -> None:

@@ -177,7 +177,11 @@ class _Maker:
         return _Events(*(column[again] for column in swapped))
 
     def _swap(self, events: _Events, taken: set[int], count: int) -> _Events:
-        """Let neighbours of one publisher change places at one client: the earlier comes late."""
+        """Let neighbours of one publisher change places at one client: the earlier comes late.
+
+        Not at a client that publishes: what it published in between would follow the later one, and
+        come too early wherever that has not arrived. That would be right to report, too.
+        """
         delivered = np.flatnonzero(events.kind == 1)
         order = delivered[
             np.lexsort((delivered, events.publisher[delivered], events.client[delivered]))
@@ -186,6 +190,7 @@ class _Maker:
             events.publisher[order][1:] == events.publisher[order][:-1]
         )
         same &= events.publisher[order][1:] < PUBLISHERS
+        same &= events.client[order][1:] >= PUBLISHERS + AUTHORS
         candidates = self._random.permutation(np.flatnonzero(same))
         publisher, sequence, topic = (
             column.copy() for column in (events.publisher, events.sequence, events.topic)
