@@ -86,7 +86,8 @@ $(MADE):
 # Compiled code is cached at installation, so that the first match of a user is quick.
 define warm
 	@if [ -f src/sapwood/router/warm.py ]; then \
-	  echo "Compiling the matching engine"; $(BIN)/python -m sapwood.router.warm; fi
+	  echo "Compiling the matching engine"; $(BIN)/python -m sapwood.router.warm; \
+	  $(BIN)/python -m sapwood.runtime.tracing_warm; fi
 endef
 
 # So are the classes that Spark loads: it starts in half the time then.

@@ -14,12 +14,11 @@ import threading
 from typing import Any, Final, NamedTuple
 
 from sapwood.errors import TraceWriteError
-from sapwood.runtime import tracing_frames, tracing_orders
+from sapwood.runtime import tracing_warm
 from sapwood.runtime.settings import TraceSettings
 from sapwood.runtime.tracing_columns import NO_FRAMES, Begun, Happening, Item, Segment
 from sapwood.runtime.tracing_frames import Frames
 from sapwood.runtime.tracing_orders import Orders
-from sapwood.trace import parquet
 from sapwood.trace.schema import (
     ADVERTISED,
     CLOCK,
@@ -89,9 +88,7 @@ class Tracer:
 
     def start(self, now: float) -> None:
         """Begin to write; if the session before this one crashed, rows of it may be missing."""
-        tracing_frames.warm()
-        tracing_orders.warm()
-        parquet.warm()
+        tracing_warm.exercise()
         if self._writer.interrupted:
             self.record(now, TRACE_GAP, {})
         self._thread.start()

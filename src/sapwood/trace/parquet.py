@@ -16,6 +16,7 @@ from typing import BinaryIO, Final
 
 import numpy as np
 
+from sapwood.trace import plain
 from sapwood.trace.chunks import Chunk, Encoder
 from sapwood.trace.runs import Columns, Numbers, Texts, same_number, same_text
 from sapwood.trace.schema import COLUMNS, REQUIRED, TRACE_VERSION
@@ -131,3 +132,4 @@ def warm() -> None:
         "at": Numbers(np.zeros(1), np.ones(1, np.int64)),
     }
     write(columns, {}, io.BytesIO())
+    plain.warm()

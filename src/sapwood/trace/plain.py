@@ -46,6 +46,11 @@ def bound(value: int | float, *, is_least: bool) -> bytes:
     return struct.pack("<q", value)
 
 
+def warm() -> None:
+    """Compile, or load what was compiled before, so that nobody waits for it later."""
+    texts(["text"] * _MANY)
+
+
 @njit(cache=True, nogil=True)
 def _lay_out(ends: Any, data: Any, target: Any) -> None:
     at = 0
