@@ -7,10 +7,14 @@ what it finds goes into the test as an `@example`.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _SLOW_MACHINES = [HealthCheck.too_slow]
 
@@ -33,8 +37,36 @@ settings.register_profile(
 settings.load_profile("quick")
 
 
-TOGETHER = {"tests/pipeline/": "spark"}
-"""Tests that share something that takes long to start, by where they are; the first that fits."""
+TOGETHER = {
+    "tests/bench/test_pipeline_run.py": "spark",
+    "tests/cli/test_audit.py": "spark",
+    "tests/cli/test_traffic.py": "spark",
+    "tests/pipeline/": "spark",
+}
+"""Tests that share something that takes long to start, by where they are."""
+
+SPARK_SETTINGS = {"spark.sql.shuffle.partitions": "2"}
+SPARK_SECONDS_MAX = 600
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """One Spark session for all tests, in this process, on two cores, tuned to start quickly."""
+    from sapwood.pipeline.session import open_session
+
+    session = open_session("local[2]", app="sapwood tests", short=True, settings=SPARK_SETTINGS)
+    yield session
+    session.stop()
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by mark
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep tests of the session out of quick checks: it starts slowly, and more so under load."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(SPARK_SECONDS_MAX))
 
 
 @pytest.hookimpl(optionalhook=True)

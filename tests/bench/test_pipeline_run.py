@@ -5,14 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
+from typing import TYPE_CHECKING
 
 from sapwood.bench import pipeline_rivals
 from sapwood.bench.pipeline_run import QUESTIONS, Peak, tree_seconds
 from sapwood.bench.pipeline_trace import write_trace
-from sapwood.pipeline.session import open_session
 from sapwood.pipeline.traces import read_traces
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def test_what_a_child_takes_counts() -> None:
@@ -41,10 +42,9 @@ def test_the_highest_memory_is_kept() -> None:
     assert 0 < peak.seconds < 5
 
 
-@pytest.mark.slow
-def test_spark_and_its_rivals_give_the_same_answers(tmp_path: Path) -> None:
+def test_spark_and_its_rivals_give_the_same_answers(spark: SparkSession, tmp_path: Path) -> None:
     write_trace(tmp_path, 4000, seed=1, faults=2)
-    rows = read_traces(tmp_path, spark=open_session("local[2]", short=True))
+    rows = read_traces(tmp_path, spark=spark)
     assert QUESTIONS["order"](rows) == [[2]]
     for question in ("sums", "shared"):
         for rival in pipeline_rivals.available():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,6 +13,9 @@ from sapwood.cli.audit import show
 from sapwood.cli.main import run
 from sapwood.pipeline.report import AuditReport
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 MASTER = ["--master", "local[2]"]
 COUNTS = (
     "published expected delivered lost duplicated early unexpected out_of_order_fifo "
@@ -19,8 +23,9 @@ COUNTS = (
 )
 
 
-@pytest.mark.slow
-def test_a_broken_trace_is_a_no(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_trace_is_a_no(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     write_run(tmp_path, Planted("r").usual({3: "lost"}))
     assert run(["audit", str(tmp_path), "--json", *MASTER]) == 1
     printed = capsys.readouterr()

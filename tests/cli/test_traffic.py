@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,9 +12,13 @@ from pipeline.planting import write_run
 from sapwood.cli.main import run
 from tracing.making import Recorder
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
-@pytest.mark.slow
-def test_tables_json_and_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+
+def test_tables_json_and_a_picture(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     trace = Recorder()
     trace.publish(1, "p.1", 1, broker="B1")
     trace.add(1, "forwarded", broker="B1", target="B2", publisher="p.1", sequence=1, bytes=9)

@@ -40,6 +40,10 @@ def violating(run: Run) -> dict[str, Any]:
     return simulate(run) | {"violations": int(run.repeat == 0)}
 
 
+SINGLE = TINY.replace("repeats = 3", "repeats = 1")
+"""Where it does not matter how many runs there are."""
+
+
 class Stopped(Exception):  # noqa: N818 - as a person would
     """Somebody presses Ctrl-C."""
 
@@ -104,27 +108,35 @@ def test_an_interrupted_study_goes_on(spark: SparkSession, tmp_path: Path) -> No
     assert pq.read_table(tmp_path / "runs").num_rows == 12
 
 
-def test_a_study_that_grows_does_only_what_is_new(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_folder_takes_more_of_its_study_and_no_other(spark: SparkSession, tmp_path: Path) -> None:
     folder = str(tmp_path)
-    run_study(spark, parse(TINY.replace("[0, 1]", "[0]")), folder, code=CODE)
-    outcome = run_study(spark, tiny(), folder, code=CODE)
-    assert (outcome.runs, outcome.reused) == (12, 6)
-    assert outcome.digest == digest_without_spark(tiny())
+    run_study(spark, parse(SINGLE.replace("[0, 1]", "[0]")), folder, code=CODE)
+    outcome = run_study(spark, parse(SINGLE), folder, code=CODE)
+    assert (outcome.runs, outcome.reused) == (4, 2)
+    assert outcome.digest == digest_without_spark(parse(SINGLE))
     fewer = run_study(
-        spark, parse(TINY.replace("[0, 1]", "[1]")), folder, simulating=forbidden, code=CODE
+        spark, parse(SINGLE.replace("[0, 1]", "[1]")), folder, simulating=forbidden, code=CODE
     )
-    assert (fewer.runs, fewer.reused) == (6, 6)
+    assert (fewer.runs, fewer.reused) == (2, 2)
     assert {row["parameters"]["workload.overlap"] for row in fewer.points} == {1}
+    other = parse(SINGLE.replace('name = "tiny"', 'name = "other"'))
+    with pytest.raises(StudyError, match=r"holds study 'tiny', not 'other'"):
+        run_study(spark, other, folder, simulating=forbidden, code=CODE)
 
 
-def test_other_code_does_all_again_and_mixes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+def test_other_code_does_all_again_and_violations_are_told(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     folder = str(tmp_path)
-    first = run_study(spark, tiny(), folder, code="1")
-    second = run_study(spark, tiny(), folder, code="2")
+    first = run_study(spark, parse(SINGLE), folder, code="1")
+    second = run_study(spark, parse(SINGLE), folder, code="2", simulating=violating)
     assert second.reused == 0
     assert first.points == second.points
     assert first.digest != second.digest
-    assert pq.read_table(tmp_path / "runs").num_rows == 24
+    assert pq.read_table(tmp_path / "runs").num_rows == 8
+    assert first.violations == []
+    assert {one.error for one in second.violations} == {"1 violations"}
+    assert len(second.violations) == 4
 
 
 def test_a_failing_run_is_told_and_tried_again(spark: SparkSession, tmp_path: Path) -> None:
@@ -148,12 +160,6 @@ def test_a_failing_run_is_told_and_tried_again(spark: SparkSession, tmp_path: Pa
     assert pq.read_table(tmp_path / "failures").num_rows == 0
 
 
-def test_violations_are_told(spark: SparkSession, tmp_path: Path) -> None:
-    outcome = run_study(spark, tiny(), str(tmp_path), simulating=violating, code=CODE)
-    assert len(outcome.violations) == 4
-    assert {one.error for one in outcome.violations} == {"1 violations"}
-
-
 @pytest.mark.parametrize(
     ("sql", "expected"),
     [("hops", "cannot be resolved"), ("1 +", "Syntax error"), ("nothing(1)", "nothing")],
@@ -167,13 +173,6 @@ def test_wrong_sql_is_refused_before_anything_runs(
     assert str(found.value).startswith("measures.hops is not SQL over the columns of a run: ")
     assert expected in str(found.value)
     assert "\n" not in str(found.value)
-
-
-def test_another_study_is_refused_before_anything_runs(spark: SparkSession, tmp_path: Path) -> None:
-    run_study(spark, parse(TINY.replace("[0, 1]", "[0]")), str(tmp_path), code=CODE)
-    other = parse(TINY.replace('name = "tiny"', 'name = "other"'))
-    with pytest.raises(StudyError, match=r"holds study 'tiny', not 'other'"):
-        run_study(spark, other, str(tmp_path), simulating=forbidden, code=CODE)
 
 
 def test_a_study_that_says_nothing_has_measures(spark: SparkSession, tmp_path: Path) -> None:
