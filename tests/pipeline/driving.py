@@ -1,10 +1,10 @@
 """Jobs in a process of their own, as a user would run them, so that a test can choose its master.
 
-Usage: python driving.py FOLDER MASTER [--kill GROUP]
+Usage: python driving.py FOLDER MASTER JOB...
 
 FOLDER holds `study.toml` and `traces/`, and gets the results. MASTER may be `-`: whatever session
-there is, as under spark-submit. A process GROUP is ended when the first batch of runs is back.
-Prints one JSON object.
+there is, as under spark-submit. A job is `audit`, `traffic`, `study`, or `study:GROUP` with a
+process group that is ended when the first batch of runs is back. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +44,18 @@ def study(folder: Path, master: str | None, group: int | None = None) -> dict[st
     return {"digest": outcome.digest, "failures": failures, "killed_after": killed_after}
 
 
-def judged(folder: Path, master: str | None) -> dict[str, Any]:
-    """The audit and the traffic of the traces in a folder, but for where they are."""
-    reports: dict[str, Any] = {
-        "audit": audit_directory(folder / "traces", master=master).summary(),
-        "traffic": traffic_directory(folder / "traces", master=master).summary(),
-    }
-    for report in reports.values():
-        del report["directory"]
-    return reports
+def audit(folder: Path, master: str | None) -> dict[str, Any]:
+    """The audit of the traces in a folder, but for where they are."""
+    return _without_place(audit_directory(folder / "traces", master=master).summary())
+
+
+def traffic(folder: Path, master: str | None) -> dict[str, Any]:
+    """The same of their traffic."""
+    return _without_place(traffic_directory(folder / "traces", master=master).summary())
+
+
+def _without_place(report: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in report.items() if name != "directory"}
 
 
 def javas() -> list[str]:
@@ -60,13 +64,21 @@ def javas() -> list[str]:
     return [one.exe() for one in started if one.name() == "java"]
 
 
-def main(folder: str, master: str, *options: str) -> None:
+JOBS: dict[str, Callable[..., dict[str, Any]]] = {
+    "audit": audit,
+    "traffic": traffic,
+    "study": study,
+}
+
+
+def main(folder: str, master: str, *jobs: str) -> None:
     """Run it."""
-    group = int(options[1]) if options else None
     where = None if master == "-" else master
-    outcome = study(Path(folder), where, group)
-    if group is None:
-        outcome |= judged(Path(folder), where)
+    outcome: dict[str, Any] = {}
+    for job in jobs:
+        name, _, group = job.partition(":")
+        more = [int(group)] if group else []
+        outcome[name] = JOBS[name](Path(folder), where, *more)
     print(json.dumps(outcome | {"javas": javas()}))
 
 

@@ -270,7 +270,7 @@ def test_the_audit_agrees_with_the_checkers_on_thousands(
 ) -> None:
     verdicts = random_runs(tmp_path, range(10_000, 15_000))
     verdicts |= swarm_runs(tmp_path, range(1000, 1100))
-    verdicts |= mutant_runs(tmp_path, MUTANTS, range(10))
+    verdicts |= mutant_runs(tmp_path, MUTANTS, range(1, 4))
     assert len(verdicts) > 5000
     counts, violations = audited(spark, tmp_path)
     for run, verdict in verdicts.items():

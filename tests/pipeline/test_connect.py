@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -90,17 +91,18 @@ def test_spark_connect_gives_the_same(tmp_path: Path) -> None:
     for outcome in outcomes.values():
         del outcome["javas"]
     assert outcomes["here"] == outcomes["there"]
-    assert outcomes["there"]["digest"] == digest_without_spark(load(tmp_path / "here/study.toml"))
+    digest = digest_without_spark(load(tmp_path / "here" / "study.toml"))
+    assert outcomes["there"]["study"]["digest"] == digest
 
 
-def drive(folder: Path, master: str) -> dict[str, object]:
+def drive(folder: Path, master: str) -> dict[str, Any]:
     """What the driver prints."""
     ran = subprocess.run(
-        [sys.executable, driving.__file__, folder, master],
+        [sys.executable, driving.__file__, folder, master, *driving.JOBS],
         capture_output=True,
         text=True,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
-    printed: dict[str, object] = json.loads(ran.stdout)
+    printed: dict[str, Any] = json.loads(ran.stdout)
     return printed

