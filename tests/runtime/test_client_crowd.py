@@ -87,8 +87,15 @@ class Crowd:
         self._transport.pause_reading()
 
     async def recover(self) -> None:
-        """Let it read again, until it has caught up."""
+        """Let it read again, until it has caught up.
+
+        While its buffer is full of what was sent and not read, what is published now is given up.
+        """
         self._transport.resume_reading()
+        channel = self.hanging.bus._stream.channel
+        published = self.publisher._publishing.sequence
+        answers = 1  # that its subscription has settled
+        await until(lambda: channel.received == answers + published, "it knows of all so far")
         last = await self.publisher.publish({"to": -1}, confirm=True)
         await until(lambda: last.sequence in self.hanging.got[-1:], "it has caught up")
 
