@@ -12,15 +12,18 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from threading import Thread
+from typing import IO, NamedTuple
 
 from sapwood.pipeline.java import find_java, java_home, java_options
 from sapwood.pipeline.session import spark_home
 
 _MASTER = "org.apache.spark.deploy.master.Master"
 _WORKER = "org.apache.spark.deploy.worker.Worker"
+
+_END_SECONDS = 20.0
 
 
 class Cluster(NamedTuple):
@@ -96,6 +99,7 @@ def daemon(
         start_new_session=True,
     ) as process:
         assert process.stderr is not None
+        draining = Thread(target=_drain, args=(process.stderr,), daemon=True)
         try:
             said: list[str] = []
             for line in process.stderr:
@@ -104,22 +108,19 @@ def daemon(
                     break
             else:
                 raise AssertionError("".join(said))
-            _drain(process)
+            draining.start()
             yield process.pid, found[1]
         finally:
             kill_group(process.pid)
+            if draining.ident is not None:
+                draining.join(_END_SECONDS)  # it reads what is closed behind this block
 
 
-def _drain(process: subprocess.Popen[str]) -> None:
+def _drain(said: IO[str]) -> None:
     """Go on reading, so that the process never waits for us."""
-    from threading import Thread
-
-    def read() -> None:
-        assert process.stderr is not None
-        for _ in process.stderr:
+    with suppress(ValueError):  # closed, since somebody else still had the other end
+        for _ in said:
             pass
-
-    Thread(target=read, daemon=True).start()
 
 
 def kill_group(group: int) -> None:
