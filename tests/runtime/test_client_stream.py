@@ -343,6 +343,31 @@ def test_a_refusal_that_was_under_way_when_the_connection_broke_still_counts() -
     run(scenario())
 
 
+def test_a_refusal_while_somebody_waits_for_the_answers_is_counted_and_no_error() -> None:
+    """Whether it comes before `flush` and `close` or while they wait is a matter of chance."""
+
+    async def scenario() -> None:
+        async with (
+            broker("B1", advertisements="required") as server,
+            Proxy(port(server)) as proxy,
+        ):
+            bus = await connect(proxy.url).__aenter__()
+            for last, wait in enumerate((bus.flush, bus.close), start=1):
+                proxy.bytes_per_second[DOWN] = 1e-3
+                await bus.ping()  # the answer is the last that comes through for a while
+                await bus.publish({"x": 1})
+                waiting = asyncio.create_task(wait())
+                channel = server.node.peers[bus.name].channel
+                await until(lambda c=channel, n=last: c.received == n, "it is with the broker")  # type: ignore[misc]
+                assert (bus.refused, waiting.done()) == (last - 1, False)
+                del proxy.bytes_per_second[DOWN]
+                proxy.cut()
+                await waiting
+                assert bus.refused == last
+
+    run(scenario())
+
+
 def test_what_a_broker_had_accepted_is_confirmed_by_the_next_connection() -> None:
     async def scenario() -> None:
         async with (

@@ -21,6 +21,7 @@ from sapwood.errors import (
     ClosedError,
     NetworkError,
     ParameterError,
+    RefusedError,
     UnconfirmedError,
     UnsupportedTypeError,
 )
@@ -161,8 +162,7 @@ class Bus:
         last = self._publishing.sequence
         try:
             async with asyncio.timeout(self._options.close_seconds):
-                if last:
-                    await self._publishing.accepted_later(last)
+                await self._answered(last)
         except UnconfirmedError:
             return  # counted already
         except TimeoutError:
@@ -252,17 +252,30 @@ class Bus:
             await self._progress.wait()
 
     async def flush(self) -> None:
-        """Wait until the broker has accepted everything published so far.
+        """Wait until the broker has taken everything published so far.
 
-        An UnconfirmedError if meanwhile a broker was lost that had not answered.
+        What it refused is counted in `refused`. An UnconfirmedError if meanwhile a broker was
+        lost that had not answered.
         """
         self._check_open()
         before = self._publishing.unconfirmed
-        if self._publishing.sequence:
-            await self._publishing.accepted_later(self._publishing.sequence)
+        await self._answered(self._publishing.sequence)
         lost = self._publishing.unconfirmed - before
         if lost:
             raise UnconfirmedError(f"the broker was lost before it answered {lost} publications")
+
+    async def _answered(self, last: int) -> None:
+        """Wait until the broker has said of all publications up to one whether it takes them.
+
+        Whether the last one is refused while somebody waits here or before is a matter of
+        chance, so a refusal is no error here: it was counted and told to `on_refused`.
+        """
+        try:
+            if last:
+                await self._publishing.accepted_later(last)
+        except RefusedError:
+            if self._failure is not None:
+                raise
 
     def _check_open(self) -> None:
         if self._failure is not None:
