@@ -41,11 +41,12 @@ TOGETHER = {
     "tests/bench/test_pipeline_run.py": "spark",
     "tests/cli/test_audit.py": "spark",
     "tests/cli/test_traffic.py": "spark",
+    "tests/pipeline/test_masters.py": "masters",
     "tests/pipeline/": "spark",
 }
-"""Tests that share something that takes long to start, by where they are."""
+"""Tests that share something that takes long to start, by where they are. Those of other masters
+have sessions of their own, so they may run beside the rest."""
 
-SPARK_SETTINGS = {"spark.sql.shuffle.partitions": "2"}
 SPARK_SECONDS_MAX = 600
 
 
@@ -54,7 +55,7 @@ def spark() -> Iterator[SparkSession]:
     """One Spark session for all tests, in this process, on two cores, tuned to start quickly."""
     from sapwood.pipeline.session import open_session
 
-    session = open_session("local[2]", app="sapwood tests", short=True, settings=SPARK_SETTINGS)
+    session = open_session("local[2]", app="sapwood tests", short=True)
     yield session
     session.stop()
 

@@ -46,15 +46,16 @@ def study(folder: Path, master: str | None, group: int | None = None) -> dict[st
 
 def audit(folder: Path, master: str | None) -> dict[str, Any]:
     """The audit of the traces in a folder, but for where they are."""
-    return _without_place(audit_directory(folder / "traces", master=master).summary())
+    return without_place(audit_directory(folder / "traces", master=master).summary())
 
 
 def traffic(folder: Path, master: str | None) -> dict[str, Any]:
     """The same of their traffic."""
-    return _without_place(traffic_directory(folder / "traces", master=master).summary())
+    return without_place(traffic_directory(folder / "traces", master=master).summary())
 
 
-def _without_place(report: dict[str, Any]) -> dict[str, Any]:
+def without_place(report: dict[str, Any]) -> dict[str, Any]:
+    """A report but for the directory it is about."""
     return {name: value for name, value in report.items() if name != "directory"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from random import Random
@@ -198,3 +199,20 @@ def shuffled(rows: Iterable[Row], seed: int) -> list[Row]:
 
 def renamed(rows: Iterable[Row], run: str) -> list[Row]:
     return [msgspec.structs.replace(row, run=run) for row in rows]
+
+
+def write_faults(directory: Path) -> None:
+    """Three runs, in several files: one is right, one has most faults, one the causal one.
+
+    What an audit has to say of them is in `faults.json`, wherever Spark runs.
+    """
+    faults = {2: "lost", 4: "duplicated", 6: "unexpected", 8: "reordered"}
+    write_run(directory, Planted("fine").usual({}, restarts=True), parts=3)
+    write_run(directory, Planted("broken").usual(faults, restarts=True), parts=3)
+    write_run(directory, Planted("chain").chain(3, late=True), parts=2)
+
+
+def expected_of_faults() -> dict[str, Any]:
+    """The report on them, but for the directory."""
+    expected: dict[str, Any] = json.loads(Path(__file__).with_name("faults.json").read_bytes())
+    return expected

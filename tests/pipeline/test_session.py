@@ -95,12 +95,26 @@ def test_another_master_than_the_open_one_is_refused(spark: SparkSession) -> Non
 def test_settings_suit_where_and_how_long_a_job_runs() -> None:
     listing = "spark.sql.sources.parallelPartitionDiscovery.threshold"
     groups = "spark.sql.codegen.aggregate.fastHashMap.capacityBit"
+    parts, adaptive = "spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled"
     short = session._own_settings("local[2]", "1g", short=True)
-    assert short["spark.sql.shuffle.partitions"] == "8"
+    assert (short[parts], short[adaptive], groups in short) == ("2", "false", False)
     assert int(short[listing]) > 1000
-    assert groups not in short
-    assert groups in session._own_settings("local[2]", "4g", short=False)
-    assert listing not in session._own_settings("spark://10.0.0.1:7077", "4g", short=False)
+    thorough = session._own_settings("local[2]", "4g", short=False)
+    assert (thorough[parts], adaptive in thorough, groups in thorough) == ("8", False, True)
+    # Of a cluster, neither its cores are known nor how far away its files are.
+    for is_short in (True, False):
+        elsewhere = session._own_settings("spark://10.0.0.1:7077", "4g", short=is_short)
+        assert not {listing, parts, adaptive} & set(elsewhere)
+
+
+def test_workers_on_this_machine_start_as_the_driver_does() -> None:
+    own, workers = "spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"
+    here = session._java_settings("spark://127.0.0.1:7077", {}, ["-Dx=a b"], short=True)
+    assert here[own].endswith(' "-Dx=a b"')
+    assert here[own].startswith(here[workers])
+    assert "TieredStopAtLevel" in here[workers]
+    for master in ("local[2]", "spark://10.0.0.1:7077"):
+        assert workers not in session._java_settings(master, {}, [], short=True)
 
 
 def test_spark_is_where_it_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,8 @@ reading file file:///a/b.parquet.  SQLSTATE: KD001{STACK}"""
                   "file:///a/b.parquet."),
         ("[PATH_NOT_FOUND] Path does not exist: a. SQLSTATE: 42K03",
          "[PATH_NOT_FOUND] Path does not exist: a."),
+        ("[NOT_ALLOWED] No maximum here. SQLSTATE: 42X01;\nAggregate [max(x)]\n+- Range (0, 9)",
+         "[NOT_ALLOWED] No maximum here."),
         ("", "no reason given"),
     ],
 )  # fmt: skip

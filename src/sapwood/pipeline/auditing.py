@@ -65,6 +65,9 @@ _PARTS_KEPT: Final = 4
 _DELIVERIES_PER_SLOT: Final = 8_000_000
 """How many deliveries are judged in one partition; the causes of a run go to all that judge it."""
 
+_OWED, _FIRST = "owed", "first"
+"""What pairs of the groups that differ are counted as, beside the names of the counts."""
+
 _VIOLATION: Final = {
     "run": "string",
     "kind": "string",
@@ -130,7 +133,7 @@ class _Auditor:
             self._rows = _keep(self._rows.coalesce(_PARTS_KEPT))
         self._evidence = gather(self._rows, runs)
         self._judge_all()
-        rows = [row for found in self._violations for row in self._first(found)]
+        rows = self._first()
         counts = [(run, *(self._counts[run][name] for name in COUNTS)) for run in sorted(runs)]
         columns = {"run": "string", **dict.fromkeys(COUNTS, "bigint")}
         rows.sort(key=lambda row: (row[0], row[5], row[1], row[3], row[4], row[2]))
@@ -184,8 +187,7 @@ class _Auditor:
         groups.check_ids(rows, published, PUBLISHED)
         notifications = self._notifications(published, doubtful)
         owed = owed_sums(notifications, self._evidence)
-        compared = _keep(groups.compare(owed, groups.delivered_sums(rows)))
-        compared = groups.named(compared, rows)
+        compared = self._named_groups(_keep(groups.compare(owed, groups.delivered_sums(rows))))
         delivered = compared.where("n is not null")
         groups.check_ids(rows, delivered, DELIVERED)
         clients = _keep(groups.clients_of(delivered, published))
@@ -209,6 +211,10 @@ class _Auditor:
         for item in counted.toArrow().to_pylist():
             self._counts[item["run"]]["published"] = item["count"]
         return found
+
+    def _named_groups(self, compared: DataFrame) -> DataFrame:
+        named = groups.named(compared, self._rows)
+        return compared if named is compared else _keep(named)
 
     def _count_same(self, compared: DataFrame) -> None:
         same = compared.where("is_same").groupBy("run").agg(fn.sum("owed").alias("n"))
@@ -241,21 +247,28 @@ class _Auditor:
         self._report(deliveries.where("time > 1"), DUPLICATED)
 
     def _count_pairs(self, owed: DataFrame, deliveries: DataFrame, judged: DataFrame) -> None:
-        """Expected are those owed but for the unjudged; the rest as the judgement says."""
-        for item in owed.groupBy("run").count().toArrow().to_pylist():
-            self._counts[item["run"]]["expected"] += item["count"]
-        repeated = deliveries.groupBy("run").agg(
-            fn.count(fn.lit(1)).alias("all"), fn.sum((fn.col("time") > 1).cast("int")).alias("more")
+        """Expected are those owed but for the unjudged; the rest as the judgement says.
+
+        One question instead of three: on small traces, each costs as much as its rows.
+        """
+        yes, is_again = fn.lit(True), fn.col("time") > 1
+        found = (
+            owed.select("run", fn.lit(_OWED).alias("what"), yes.alias("is_owed"))
+            .union(deliveries.select("run", fn.when(is_again, DUPLICATED).otherwise(_FIRST), yes))
+            .union(judged.select("run", "verdict", "is_owed"))
         )
-        for item in repeated.toArrow().to_pylist():
-            self._counts[item["run"]]["duplicated"] += item["more"]
-            self._counts[item["run"]]["delivered"] += item["all"]
-        of_pair = judged.groupBy("run", "verdict", "is_owed").count()
-        for item in of_pair.toArrow().to_pylist():
-            counts = self._counts[item["run"]]
-            counts[item["verdict"]] += item["count"]
-            if item["verdict"] == pairs.UNJUDGED:
-                counts["expected" if item["is_owed"] else "delivered"] -= item["count"]
+        for item in found.groupBy("run", "what", "is_owed").count().toArrow().to_pylist():
+            counts, what, count = self._counts[item["run"]], item["what"], item["count"]
+            if what == _OWED:
+                counts["expected"] += count
+            elif what == _FIRST:
+                counts["delivered"] += count
+            else:
+                counts[what] += count
+            if what == DUPLICATED:
+                counts["delivered"] += count
+            elif what == pairs.UNJUDGED:
+                counts["expected" if item["is_owed"] else "delivered"] -= count
 
     # --- order ----------------------------------------------------------------------------
 
@@ -273,15 +286,17 @@ class _Auditor:
             causes = order.direct_causes(order.events_of(self._rows, authors, published=True))
         deliveries = order.events_of(self._rows, targets, published=False)
         faults = _keep(_named(order.faults_of_order(deliveries, causes, slots), delivered))
+        found = faults.groupBy("run", "fault").count().toArrow().to_pylist()
         for kind, bit in ((OUT_OF_ORDER_FIFO, order.FIFO), (OUT_OF_ORDER_CAUSAL, order.CAUSAL)):
-            found = faults.where(fn.col("fault").bitwiseAND(bit) > 0)
-            for item in found.groupBy("run").count().toArrow().to_pylist():
-                self._counts[item["run"]][kind] = item["count"]
+            for item in found:
+                if item["fault"] & bit:
+                    self._counts[item["run"]][kind] += item["count"]
+            late = faults.where(fn.col("fault").bitwiseAND(bit) > 0)
             if kind == OUT_OF_ORDER_FIFO:
-                found = found.withColumn("because_publisher", fn.col("publisher")).withColumn(
+                late = late.withColumn("because_publisher", fn.col("publisher")).withColumn(
                     "because_sequence", fn.col("later")
                 )
-            self._report(found, kind)
+            self._report(late, kind)
 
     def _slots(self, runs: Iterable[str]) -> DataFrame:
         """Over how many partitions the clients of each run are spread."""
@@ -311,10 +326,13 @@ class _Auditor:
             )
         )  # fmt: skip
 
-    def _first(self, found: DataFrame) -> list[tuple[Any, ...]]:
-        """The first violations of one kind in each run, by time."""
-        order_of = Window.partitionBy("run").orderBy("at", "publisher", "sequence", "client")
-        first = found.withColumn("place", fn.row_number().over(order_of))
+    def _first(self) -> list[tuple[Any, ...]]:
+        """The first violations of each kind in each run, by time."""
+        if not self._violations:
+            return []
+        place = Window.partitionBy("run", "kind").orderBy("at", "publisher", "sequence", "client")
+        found = reduce(lambda one, other: one.union(other), self._violations)
+        first = found.withColumn("place", fn.row_number().over(place))
         kept = first.where(fn.col("place") <= self._violations_max).drop("place").toArrow()
         return [tuple(row.values()) for row in kept.to_pylist()]
 

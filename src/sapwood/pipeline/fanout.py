@@ -148,8 +148,8 @@ def parallelism(spark: SparkSession) -> int:
     """Into how many parts Spark cuts what it makes itself: one per core."""
     from pyspark.sql import functions as fn  # noqa: PLC0415 - optional
 
-    parts = spark.range(10_000).select(fn.spark_partition_id().alias("part")).distinct()
-    return max(1, int(parts.toArrow().num_rows))
+    parts = spark.range(10_000).select(fn.spark_partition_id().alias("part"))
+    return 1 + int(parts.agg(fn.max("part")).toArrow().column(0)[0].as_py())
 
 
 __all__ = ["fan_out", "parallelism", "ready_cores"]

@@ -75,7 +75,7 @@ def open_session(
     environment: dict[str, str] = {}
     if not is_told:
         chosen = _own_settings(master or "", memory or ("1g" if short else "4g"), short=short)
-        chosen |= _java_settings(environment, java, short=short)
+        chosen |= _java_settings(master or "", environment, java, short=short)
         for name, value in {**chosen, **(settings or {})}.items():
             builder = builder.config(name, value)
         if is_local(master) or "PYSPARK_PYTHON" not in os.environ:
@@ -240,6 +240,10 @@ def _own_settings(master: str, memory: str, *, short: bool) -> dict[str, str]:
     """What suits our jobs, beside what Spark does by itself."""
     settings = {
         "spark.driver.memory": memory,
+        # Compiled queries are kept: an audit has more than the hundred that Spark would keep.
+        "spark.sql.codegen.cache.maxEntries": "5000",
+        # Otherwise Java is asked for every column, so that errors may say where it was made.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
@@ -248,9 +252,12 @@ def _own_settings(master: str, memory: str, *, short: bool) -> dict[str, str]:
     }
     if is_local(master):
         # Shuffles stay on this machine: a few parts per core, joined where they are small.
-        settings["spark.sql.shuffle.partitions"] = str(4 * _cores(master))
+        settings["spark.sql.shuffle.partitions"] = str((1 if short else 4) * _cores(master))
         # Files are looked up here: as a job with a task for each, it takes seconds for hundreds.
         settings["spark.sql.sources.parallelPartitionDiscovery.threshold"] = "10000"
+    if short and is_local(master):
+        # Looking at a query again after each stage takes longer than its few rows.
+        settings["spark.sql.adaptive.enabled"] = "false"
     if not short:
         # Groups by the million, as notifications are, then stay in compiled code.
         settings["spark.sql.codegen.aggregate.fastHashMap.capacityBit"] = "20"
@@ -260,15 +267,25 @@ def _own_settings(master: str, memory: str, *, short: bool) -> dict[str, str]:
 
 
 def _java_settings(
-    environment: dict[str, str], further: Sequence[str], *, short: bool
+    master: str, environment: dict[str, str], further: Sequence[str], *, short: bool
 ) -> dict[str, str]:
-    """Choose a Java; it goes into the environment, its options into the settings."""
+    """Choose a Java; it goes into the environment, its options into the settings.
+
+    Workers on this machine start like the driver. Those elsewhere have a Java of their own, of
+    which nothing is known here.
+    """
     java = find_java(os.environ)
     environment["JAVA_HOME"] = str(java_home(java))
     options = java_options(java, spark_home(), short=short)
-    options += [f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}", *further]
-    quoted = " ".join(f'"{option}"' if " " in option else option for option in options)
-    return {"spark.driver.extraJavaOptions": quoted}
+    own = [*options, f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}", *further]
+    settings = {"spark.driver.extraJavaOptions": _quoted(own)}
+    if _is_loopback(master):
+        settings["spark.executor.extraJavaOptions"] = _quoted(options)
+    return settings
+
+
+def _quoted(options: Sequence[str]) -> str:
+    return " ".join(f'"{option}"' if " " in option else option for option in options)
 
 
 def _cores(master: str) -> int:

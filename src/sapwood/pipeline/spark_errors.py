@@ -12,7 +12,7 @@ _LINE_CHARS_MAX = 300
 _PYTHON = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)\b.*")
 _JAVA = re.compile(r"(?:^|\s)(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error): (?P<told>.+)")
 _GENERIC = ("Exception thrown in awaitResult", "Job aborted due to stage failure")
-_MARKS = re.compile(r"\s*SQLSTATE: \w+\s*$")
+_MARKS = re.compile(r"\s*SQLSTATE: \w+;?\s*$")
 
 
 def job_errors() -> tuple[type[Exception], ...]:
@@ -24,13 +24,14 @@ def job_errors() -> tuple[type[Exception], ...]:
 
 
 def cause_of(problem: BaseException) -> str:
-    """The one line that says what happened: Python's own error, else the innermost of Java."""
+    """The one line that says what happened: Python's own error, else the innermost of Java's."""
     lines = [line.strip() for line in str(problem).splitlines()]
     said = [line for line in lines if line and not line.startswith(("at ", "..."))]
     python = [line for line in said if _PYTHON.match(line)] if _has_traceback(said) else []
     java = [found["told"] for line in said if (found := _JAVA.search(line))]
     telling = [line for line in java if not line.startswith(_GENERIC)]
-    chosen = (python or telling or java or said or ["no reason given"])[-1]
+    # Of a query that Spark refuses, the first line says why; a drawing of the query follows.
+    chosen = (python or telling or java or said[:1] or ["no reason given"])[-1]
     return _MARKS.sub("", chosen)[:_LINE_CHARS_MAX]
 
 
