@@ -137,4 +137,4 @@ def test_no_thread_is_left() -> None:
         sapwood.sync.connect(str(servers[0].address)) as bus,
     ):
         bus.publish({"x": 1})
-    assert set(threading.enumerate()) == before
+    assert set(threading.enumerate()) <= before

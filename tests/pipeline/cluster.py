@@ -46,6 +46,7 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
         "SPARK_HOME": str(spark_home()),
         "SPARK_DAEMON_MEMORY": "256m",
         "SPARK_DAEMON_JAVA_OPTS": quick,
+        "SPARK_LOCAL_DIRS": str(folder / "local"),  # who is killed tidies nothing up
         "SPARK_LOCAL_IP": "127.0.0.1",
         "XDG_CACHE_HOME": str(folder / "cache"),
     }
