@@ -28,7 +28,9 @@ All of them derive from `SapwoodError`, so one ``except`` catches them all::
     │   ├── DuplicateKeyError        a key is added twice (also a KeyError)
     │   └── UnknownKeyError          a key that is not there (also a KeyError)
     ├── TopologyError                brokers and links that form no tree (also a ValueError)
-    ├── ScenarioError                a scenario file is wrong (also a ValueError)
+    ├── DescriptionError             a file that describes something is wrong (also a ValueError)
+    │   ├── ScenarioError            a scenario file
+    │   └── StudyError               a study file, or where its results go (also a PipelineError)
     ├── RoutingError                 an unknown algorithm or an impossible mix (also a ValueError)
     ├── FrameError                   bytes that are no message (also a ValueError)
     ├── AddressError                 a text that is no address (also a ValueError)
@@ -47,8 +49,7 @@ All of them derive from `SapwoodError`, so one ``except`` catches them all::
     ├── BenchmarkError               a benchmark cannot be run, or what it measures fails
     ├── DemoError                    the demonstration cannot be given as it was asked for
     ├── PipelineError                a job on Spark cannot be done
-    │   ├── SparkError               Spark, its Java or its master is missing or does not answer
-    │   └── StudyError               a study file, or where its results go, is wrong
+    │   └── SparkError               Spark, its Java or its master is missing or does not answer
     └── BloomFilterError             a Bloom filter is used wrongly (also a ValueError)
         ├── BloomParameterError      impossible size, hash count, seed or rate
         ├── BloomMismatchError       two filters of different shape are combined
@@ -59,6 +60,8 @@ because studies run on other processes and must report the same thing.
 """
 
 from __future__ import annotations
+
+from typing import Self
 
 _EXCERPT_CHARS_MAX = 72
 
@@ -244,22 +247,27 @@ class TopologyError(SapwoodError, ValueError):
     """Brokers and links that do not form a tree, or a broker that is not part of it."""
 
 
-class ScenarioError(SapwoodError, ValueError):
-    """A scenario is wrong: which file, which key, and what would be right."""
+class DescriptionError(SapwoodError, ValueError):
+    """A file that describes something is wrong: which file, which key, and what would be right."""
 
     def __init__(self, problem: str, key: str = "", file: str = "") -> None:
+        # All arguments go to the base class: that is what makes the error picklable.
         super().__init__(problem, key, file)
         self.problem = problem
         self.key = key
         self.file = file
 
-    def in_file(self, file: str) -> ScenarioError:
+    def in_file(self, file: str) -> Self:
         """The same, with the file named."""
-        return ScenarioError(self.problem, self.key, file)
+        return type(self)(self.problem, self.key, file)
 
     def __str__(self) -> str:
         where = ": ".join(part for part in (self.file, self.key) if part)
         return f"{where} {self.problem}" if where else self.problem
+
+
+class ScenarioError(DescriptionError):
+    """A scenario is wrong."""
 
 
 class RoutingError(SapwoodError, ValueError):
@@ -368,23 +376,8 @@ class SparkError(PipelineError):
     """Spark, the Java it needs or its master is missing or does not answer."""
 
 
-class StudyError(PipelineError, ValueError):
-    """A study is wrong: which file, which key, and what would be right."""
-
-    def __init__(self, problem: str, key: str = "", file: str = "") -> None:
-        # All arguments go to the base class: that is what makes the error picklable.
-        super().__init__(problem, key, file)
-        self.problem = problem
-        self.key = key
-        self.file = file
-
-    def in_file(self, file: str) -> StudyError:
-        """The same, with the file named."""
-        return StudyError(self.problem, self.key, file)
-
-    def __str__(self) -> str:
-        where = ": ".join(part for part in (self.file, self.key) if part)
-        return f"{where} {self.problem}" if where else self.problem
+class StudyError(DescriptionError, PipelineError):
+    """A study is wrong, or where its results go."""
 
 
 class BloomFilterError(SapwoodError, ValueError):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -23,6 +24,8 @@ from msgspec.inspect import (
     UnionType,
     multi_type_info,
 )
+
+from sapwood.errors import DescriptionError
 
 _KINDS = {
     "object": "a table",
@@ -75,6 +78,16 @@ def misfit(problem: msgspec.ValidationError, values: Mapping[str, Any], struct: 
         if found is not None:
             return explain(key, found, expected)
     return Misfit(key, f"is wrong: {message}")
+
+
+def text_of(path: Path, error: type[DescriptionError]) -> str:
+    """What stands in a file that a person wrote."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as problem:
+        raise error(f"cannot be read: {problem.strerror}", file=str(path)) from None
+    except UnicodeDecodeError:
+        raise error("is not UTF-8 text", file=str(path)) from None
 
 
 def joined(section: str, key: str) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from sapwood.errors import ScenarioError, StudyError
+from sapwood.misfits import text_of
 from sapwood.sim.scenario import Scenario, from_mapping
 from sapwood.sim.scenario_errors import choices, explained
 
@@ -166,13 +167,7 @@ def _check_parameters(parameters: Mapping[str, list[Any]], scenario: Mapping[str
 
 def load(path: Path) -> Study:
     """Read a study file, and check every point of it."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as problem:
-        raise StudyError(f"cannot be read: {problem.strerror}", file=str(path)) from None
-    except UnicodeDecodeError:
-        raise StudyError("is not UTF-8 text", file=str(path)) from None
-    return parse(text, str(path))
+    return parse(text_of(path, StudyError), str(path))
 
 
 def parse(text: str, file: str = "study") -> Study:

@@ -73,11 +73,7 @@ class LinkSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     def channel(self) -> ChannelLimits:
         """The limits of the stream to a neighbour."""
-        return ChannelLimits(
-            buffer_bytes=self.buffer_bytes,
-            control_bytes=self.control_bytes,
-            window_bytes=self.window_bytes,
-        )
+        return _limits(self)
 
 
 class ClientSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -130,11 +126,15 @@ class ClientSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     def channel(self) -> ChannelLimits:
         """The limits of the stream to a client."""
-        return ChannelLimits(
-            buffer_bytes=self.buffer_bytes,
-            control_bytes=self.control_bytes,
-            window_bytes=self.window_bytes,
-        )
+        return _limits(self)
+
+
+def _limits(of: LinkSettings | ClientSettings) -> ChannelLimits:
+    return ChannelLimits(
+        buffer_bytes=of.buffer_bytes,
+        control_bytes=of.control_bytes,
+        window_bytes=of.window_bytes,
+    )
 
 
 class TraceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import msgspec
 
 from sapwood.errors import ParameterError, RoutingError, ScenarioError, TopologyError
+from sapwood.misfits import text_of
 from sapwood.protocol.spanning import spanning_tree
 from sapwood.protocol.tree import Topology
 from sapwood.routing.algorithms import (
@@ -310,13 +311,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 def load(path: Path) -> Scenario:
     """Read a scenario file."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as problem:
-        raise ScenarioError(f"cannot be read: {problem.strerror}", file=str(path)) from None
-    except UnicodeDecodeError:
-        raise ScenarioError("is not UTF-8 text", file=str(path)) from None
-    return parse(text, str(path))
+    return parse(text_of(path, ScenarioError), str(path))
 
 
 def parse(text: str, file: str = "scenario") -> Scenario:
