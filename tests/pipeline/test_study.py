@@ -13,6 +13,7 @@ from pyspark.cloudpickle import register_pickle_by_value
 
 from pipeline.samples import CODE, TINY, digest_without_spark, rows_without_spark, tiny
 from sapwood.errors import StudyError
+from sapwood.pipeline import study as study_module
 from sapwood.pipeline.statistics import t_quantile
 from sapwood.pipeline.study import Progress, check_measures, run_study
 from sapwood.pipeline.study_file import parse
@@ -89,7 +90,15 @@ def _check_points(points: list[dict[str, Any]], rows: list[dict[str, Any]]) -> N
     assert points == expected
 
 
-def test_an_interrupted_study_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+def written(folder: Path) -> int:
+    """How often runs were written."""
+    return len(list((folder / "runs").glob("code=*/batch=*")))
+
+
+def test_an_interrupted_study_goes_on(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what was back when it was interrupted; written at once, or now and then."""
     study, folder = tiny(), str(tmp_path)
 
     def stop(at: Progress) -> None:
@@ -98,9 +107,12 @@ def test_an_interrupted_study_goes_on(spark: SparkSession, tmp_path: Path) -> No
 
     with pytest.raises(Stopped):
         run_study(spark, study, folder, progress=stop, code=CODE)
+    assert written(tmp_path) == 1
     seen: list[Progress] = []
+    monkeypatch.setattr(study_module, "WRITTEN_EVERY_SECONDS", 0.0)
     outcome = run_study(spark, study, folder, progress=seen.append, code=CODE)
     assert 0 < outcome.reused < 12
+    assert written(tmp_path) == 3
     assert seen[0].done == outcome.reused
     assert outcome.digest == digest_without_spark(study)
     again = run_study(spark, study, folder, simulating=forbidden, code=CODE)

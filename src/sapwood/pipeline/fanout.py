@@ -1,9 +1,8 @@
 """Spread runs over the cores that a session has, and bring back what they come to.
 
 Runs go out in batches, each a small job of its own; a few batches are under way at a time, so that
-no core waits for the last run of a batch. When a batch is back, it can be kept: an interruption
-costs what is under way, not the night. The longest runs go first, so that the cores finish
-together.
+no core waits for the last run of a batch. What is back can be kept: an interruption costs what is
+under way, not the night. The longest runs go first, so that the cores finish together.
 
 A run that takes its worker process down with it takes its batch down too. The batch is then halved
 until the one to blame is alone, and that one is reported as failed.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -10,6 +12,7 @@ import msgspec
 from sapwood.errors import StudyError
 from sapwood.pipeline.failures import plain_errors
 from sapwood.pipeline.fanout import fan_out
+from sapwood.pipeline.spark_errors import job_errors
 from sapwood.pipeline.statistics import with_intervals
 from sapwood.pipeline.study_file import Study
 from sapwood.pipeline.study_results import Results, digest_of_rows, row_schema
@@ -23,6 +26,10 @@ DEFAULT_MEASURES = {
     name: name for name in ("notification_hops", "control_hops", "table_entries", "delivered")
 }
 """What is averaged if a study does not say."""
+
+
+WRITTEN_EVERY_SECONDS = 30.0
+"""How long finished runs may wait to be written; a study that is killed does them again."""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,7 +98,7 @@ def _do(
     progress: Callable[[Progress], None] | None,
     simulating: Simulate,
 ) -> list[Failure]:
-    """Do what is left, and keep each batch as it comes back; what failed."""
+    """Do what is left, and keep what comes back; what failed."""
     failures: list[Failure] = []
     done, cost = len(runs) - len(left), sum(run.cost for run in left)
     cost_done = 0.0
@@ -109,12 +116,42 @@ def _do(
             )
 
     report()
-    for batch, rows in fan_out(results.spark, left, simulating) if left else ():
-        results.add([row for row in rows if row["error"] is None], batch[0].code)
-        failures += [_failure(row, row["error"]) for row in rows if row["error"] is not None]
-        done, cost_done = done + len(batch), cost_done + sum(run.cost for run in batch)
-        report()
+    if not left:
+        return failures
+    keeper = _Keeper(results, left[0].code)
+    batches = fan_out(results.spark, left, simulating)
+    try:
+        for batch, rows in batches:
+            keeper.take([row for row in rows if row["error"] is None])
+            failures += [_failure(row, row["error"]) for row in rows if row["error"] is not None]
+            done, cost_done = done + len(batch), cost_done + sum(run.cost for run in batch)
+            report()
+    except BaseException:
+        batches.close()  # nothing else is to hold the cores now
+        with suppress(*job_errors()):  # if Spark itself is gone, that is told already
+            keeper.write()
+        raise
+    keeper.write()
     return failures
+
+
+class _Keeper:
+    """Writes what runs came to, now and then: each time takes a core from the runs for a while."""
+
+    def __init__(self, results: Results, code: str) -> None:
+        self._results = results
+        self._code = code
+        self._rows: list[dict[str, Any]] = []
+        self._written_at = time.monotonic()
+
+    def take(self, rows: list[dict[str, Any]]) -> None:
+        self._rows += rows
+        if time.monotonic() - self._written_at >= WRITTEN_EVERY_SECONDS:
+            self.write()
+
+    def write(self) -> None:
+        self._results.add(self._rows, self._code)
+        self._rows, self._written_at = [], time.monotonic()
 
 
 def _failure(row: dict[str, Any], error: str) -> Failure:
