@@ -27,8 +27,8 @@ def test_the_best_of_each_round_is_told(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(pipeline_study, "call_fresh", fake)
     figures = pipeline_study.measure(Options(), said.append)
     assert figures == {
-        "runs": 16,
-        "seconds_per_run": 2.5,
+        "runs": 24,
+        "seconds_per_run": pytest.approx(40 / 24),
         "alone_seconds": 40.0,
         "local1_seconds": 42.0,
         "local2_seconds": 22.0,
@@ -46,7 +46,7 @@ def test_the_best_of_each_round_is_told(monkeypatch: pytest.MonkeyPatch) -> None
         "is_right": True,
     }
     assert len(said) == 7
-    assert said[2] == "16 runs of 6 s, local[1], round 1 of 2"
+    assert said[2] == "24 runs of 6 s, local[1], round 1 of 2"
 
 
 def test_runs_are_as_long_as_wanted() -> None:

@@ -33,7 +33,7 @@ _CALIBRATION_SECONDS = 40.0
 
 def measure(options: Options, progress: Progress) -> dict[str, Any]:
     """Measure overhead and gain; figures for a report."""
-    wanted, count, rounds = (0.5, 4, 1) if options.quick else (6.0, 16, 2)
+    wanted, count, rounds = (0.5, 4, 1) if options.quick else (6.0, 24, 2)
     progress("how long a simulation takes")
     virtual = call_fresh(f"{_HERE}:calibrate", {"seconds": wanted, "seed": options.seed})
     plan = {"virtual_seconds": virtual, "runs": count, "seed": options.seed}
