@@ -10,9 +10,11 @@ until the one to blame is alone, and that one is reported as failed.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from functools import partial
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -34,6 +36,8 @@ BATCHES_UNDER_WAY = 3
 BATCHES_MAX = 100
 """About how many batches there are at most; short runs share a slot then."""
 
+_INTERRUPTED_AGAIN_SECONDS = 0.5
+
 Rows = list[dict[str, Any]]
 
 
@@ -43,46 +47,66 @@ def fan_out(
     """Do all runs; yields batches with their rows, as they come back."""
     ship(spark)
     cores = ready_cores(spark, simulating)
-    size = (
-        cores * SLOTS_PER_CORE * max(1, round(len(runs) / (cores * SLOTS_PER_CORE * BATCHES_MAX)))
-    )
-    waiting = [list(runs[first : first + size]) for first in range(0, len(runs), size)][::-1]
     slots = cores * SLOTS_PER_CORE
+    size = slots * max(1, round(len(runs) / (slots * BATCHES_MAX)))
+    waiting = [list(runs[first : first + size]) for first in range(0, len(runs), size)][::-1]
     under_way: dict[Future[Rows], list[Run]] = {}
+    batches = Batches(spark, slots, simulating)
     with ThreadPoolExecutor(BATCHES_UNDER_WAY) as pool:
         try:
             while waiting or under_way:
                 while waiting and len(under_way) < BATCHES_UNDER_WAY:
                     batch = waiting.pop()
-                    under_way[pool.submit(_do, spark, batch, slots, simulating)] = batch
+                    under_way[pool.submit(batches.do, batch)] = batch
                 for future in wait(under_way, return_when=FIRST_COMPLETED).done:
                     batch = under_way.pop(future)
                     yield batch, future.result()
         except BaseException:
-            spark.interruptAll()
+            batches.end(under_way)
             raise
 
 
-def _do(spark: SparkSession, batch: list[Run], slots: int, simulating: Simulate) -> Rows:
-    """The rows of a batch; if the job fails as a whole, of each half of it."""
-    try:
-        return _job(spark, batch, slots, simulating)
-    except job_errors() as problem:
-        _check_alive(spark, problem)
-        if len(batch) == 1:
-            return [_failed(batch[0], problem)]
-    middle = len(batch) // 2
-    return [
-        row
-        for half in (batch[:middle], batch[middle:])
-        for row in _do(spark, half, slots, simulating)
-    ]
+class Batches:
+    """Does batches in a session, each as a job, until told to end."""
 
+    def __init__(self, spark: SparkSession, slots: int, simulating: Simulate) -> None:
+        self._spark = spark
+        self._slots = slots
+        self._simulating = simulating
+        self._is_over = Event()
 
-def _job(spark: SparkSession, batch: list[Run], slots: int, simulating: Simulate) -> Rows:
-    count = min(slots, len(batch))
-    contents = [msgspec.json.encode(batch[slot::count]) for slot in range(count)]
-    return _rows(spark, contents, simulating)
+    def do(self, batch: list[Run]) -> Rows:
+        """The rows of a batch; if the job fails as a whole, of each half of it."""
+        if self._is_over.is_set():
+            return []
+        try:
+            return self._job(batch)
+        except job_errors() as problem:
+            if self._is_over.is_set():
+                return []
+            _check_alive(self._spark, problem)
+            if len(batch) == 1:
+                return [_failed(batch[0], problem)]
+        middle = len(batch) // 2
+        return [row for half in (batch[:middle], batch[middle:]) for row in self.do(half)]
+
+    def _job(self, batch: list[Run]) -> Rows:
+        count = min(self._slots, len(batch))
+        contents = [msgspec.json.encode(batch[slot::count]) for slot in range(count)]
+        return _rows(self._spark, contents, self._simulating)
+
+    def end(self, under_way: Iterable[Future[Rows]]) -> None:
+        """Interrupt all that is under way, and wait until it has ended; nothing is tried again.
+
+        That is all of the session: Spark knows no tag of a job whose rows come back as Arrow.
+        """
+        self._is_over.set()
+        left = [future for future in under_way if not future.cancel()]
+        while left:
+            with suppress(*job_errors()):  # where Spark has ended, so do its jobs
+                self._spark.interruptAll()
+            # A job that was only just beginning may have escaped: once more then.
+            left = list(wait(left, timeout=_INTERRUPTED_AGAIN_SECONDS).not_done)
 
 
 def _rows(spark: SparkSession, contents: list[bytes], simulating: Simulate) -> Rows:
@@ -151,4 +175,4 @@ def parallelism(spark: SparkSession) -> int:
     return 1 + int(parts.agg(fn.max("part")).toArrow().column(0)[0].as_py())
 
 
-__all__ = ["fan_out", "parallelism", "ready_cores"]
+__all__ = ["Batches", "fan_out", "parallelism", "ready_cores"]
