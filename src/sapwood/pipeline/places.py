@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
+
+UNUSED_SECONDS_MAX = 30 * 24 * 3600.0
+"""How long something is kept that nobody uses: an update leaves what its forerunner made."""
 
 
 def cache_folder() -> Path:
@@ -23,6 +29,26 @@ def cache_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="sapwood-"))
 
 
+def mark_used(path: Path) -> Path:
+    """Note that something in the folder is in use, so that it is kept."""
+    with suppress(OSError):  # another process may have dropped it
+        os.utime(path)
+    return path
+
+
+def drop_unused(pattern: str) -> None:
+    """Remove what fits a pattern and has not been used for a month."""
+    oldest = time.time() - UNUSED_SECONDS_MAX
+    for path in cache_folder().glob(pattern):
+        with suppress(OSError):  # another process may be quicker
+            if path.stat().st_mtime >= oldest:
+                continue
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+
+
 def _is_own(folder: Path) -> bool:
     """Make a folder if need be; whether it is ours and can be written to."""
     try:
@@ -32,4 +58,4 @@ def _is_own(folder: Path) -> bool:
         return False
 
 
-__all__ = ["cache_folder"]
+__all__ = ["cache_folder", "drop_unused", "mark_used"]

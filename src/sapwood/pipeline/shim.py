@@ -23,8 +23,12 @@ def unpack(parcel: str) -> Path:
     payload = zipimport.zipimporter(parcel).get_data(_PAYLOAD)
     name = f"code-{hashlib.blake2b(payload, digest_size=8).hexdigest()}"
     with zipfile.ZipFile(io.BytesIO(payload)) as sources:
-        folder = _own_folder(sources) / name
-        if not folder.exists():
+        places = _places(sources)
+        folder: Path = places["cache_folder"]() / name
+        if folder.exists():
+            places["mark_used"](folder)
+        else:
+            places["drop_unused"]("code-*")
             making = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=folder.parent))
             sources.extractall(making)
             try:
@@ -36,12 +40,11 @@ def unpack(parcel: str) -> Path:
     return folder / "sapwood"
 
 
-def _own_folder(sources: zipfile.ZipFile) -> Path:
-    """`sapwood.pipeline.places.cache_folder()`, which is among the sources still."""
+def _places(sources: zipfile.ZipFile) -> dict[str, Any]:
+    """What `sapwood.pipeline.places` has, which is among the sources still."""
     places: dict[str, Any] = {}
     exec(sources.read("sapwood/pipeline/places.py"), places)  # noqa: S102 - our own
-    folder: Path = places["cache_folder"]()
-    return folder
+    return places
 
 
 if __name__ == "sapwood":

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from sapwood.pipeline.places import cache_folder
+from sapwood.pipeline.places import cache_folder, drop_unused, mark_used
 from sapwood.pipeline.session import is_local, master_of
 
 if TYPE_CHECKING:
@@ -49,11 +49,12 @@ def parcel() -> Path:
     name = hashlib.blake2b(payload, digest_size=8).hexdigest()
     path = cache_folder() / f"sapwood_{name}.zip"
     if not path.exists():
+        drop_unused("sapwood_*.zip")
         shim = resources.files("sapwood.pipeline").joinpath("shim.py").read_bytes()
         making = path.with_suffix(".making")
         making.write_bytes(_zipped([("sapwood/__init__.py", shim), (_PAYLOAD, payload)]))
         making.replace(path)
-    return path
+    return mark_used(path)
 
 
 def _sources(node: Traversable, path: str) -> Iterator[tuple[str, bytes]]:

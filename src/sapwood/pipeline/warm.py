@@ -2,7 +2,8 @@
 
 `make setup` does it once: `python -m sapwood.pipeline.warm`. A session is opened that records which
 classes it loads, and does a little of everything that jobs do; the archive gets its name when it is
-whole, so a session never sees half of one.
+whole, so a session never sees half of one. Where none can be made, sessions just start slower: that
+is said, and is no failure.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from subprocess import run
+from subprocess import TimeoutExpired, run
 from typing import TYPE_CHECKING, Any
 
 from sapwood.errors import SparkError
-from sapwood.pipeline.java import archive_of, find_java
+from sapwood.pipeline.java import Java, archive_of, base_archive_of, find_java
+from sapwood.pipeline.places import drop_unused
 from sapwood.pipeline.session import open_session, spark_home
 
 if TYPE_CHECKING:
@@ -28,13 +30,32 @@ MAKING_SECONDS_MAX = 300
 
 def make_archive() -> Path:
     """Make the archive for the Java and the Spark that are installed, unless it is there."""
-    archive = archive_of(find_java(os.environ), spark_home())
+    java = find_java(os.environ)
+    archive = archive_of(java, spark_home())
     if archive.exists():
         return archive
+    for pattern in ("spark-*.jsa", "base-*.jsa"):
+        drop_unused(pattern)
+    _make_base(java)
+    return _made(archive, [sys.executable, "-m", "sapwood.pipeline.warm", "{}"])
+
+
+def _make_base(java: Java) -> None:
+    """Have an archive of Java's own classes, which the other one stands on."""
+    asked = run(  # noqa: S603 - the Java that Spark will start
+        [str(java.path), "-Xshare:on", "-version"], capture_output=True, check=False
+    )
+    base = base_archive_of(java)
+    if asked.returncode and not base.exists():
+        _made(base, [str(java.path), "-Xshare:dump", "-XX:SharedArchiveFile={}"])
+
+
+def _made(archive: Path, command: list[str]) -> Path:
+    """Have an archive made by a command, which gets the file's name where it says `{}`."""
     making = archive.with_name(f"{archive.stem}.{os.getpid()}.making")
     try:
-        made = run(  # noqa: S603 - ourselves; its Java holds the pipes until the archive is whole
-            [sys.executable, "-m", "sapwood.pipeline.warm", str(making)],
+        made = run(  # noqa: S603 - ours; its Java holds the pipes until the archive is whole
+            [word.replace("{}", str(making)) for word in command],
             capture_output=True,
             text=True,
             check=False,
@@ -42,10 +63,13 @@ def make_archive() -> Path:
         )
         if made.returncode or not making.exists():
             raise SparkError(f"no archive of Spark's classes was made: {made.stderr.strip()}")
-        making.replace(archive)
+        return making.replace(archive)
+    except TimeoutExpired:
+        raise SparkError(
+            f"no archive of Spark's classes was made within {MAKING_SECONDS_MAX} s"
+        ) from None
     finally:
         making.unlink(missing_ok=True)
-    return archive
 
 
 def record(archive: Path) -> None:
@@ -82,9 +106,12 @@ def main(arguments: list[str]) -> None:
         record(Path(arguments[0]))
         return
     begin = time.perf_counter()
-    archive = make_archive()
-    megabytes = archive.stat().st_size / 1e6
-    print(f"{megabytes:.0f} MB in {time.perf_counter() - begin:.0f} s")  # noqa: T201 - a command
+    try:
+        megabytes = make_archive().stat().st_size / 1e6
+    except (SparkError, OSError) as problem:
+        print(f"{problem}; Spark will take longer to start")  # noqa: T201 - a command
+    else:
+        print(f"{megabytes:.0f} MB in {time.perf_counter() - begin:.0f} s")  # noqa: T201 - same
 
 
 if __name__ == "__main__":
