@@ -7,6 +7,7 @@ what it finds goes into the test as an `@example`.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -49,13 +50,17 @@ have sessions of their own, so they may run beside the rest."""
 
 SPARK_SECONDS_MAX = 600
 
+_seconds: defaultdict[str, float] = defaultdict(float)
+"""What the tests of each group took, on the process that hears of all of them."""
+
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One Spark session for all tests, in this process, on two cores, tuned to start quickly."""
-    from sapwood.pipeline.session import open_session
+    from sapwood.pipeline.session import UNCOMPILED, open_session
 
-    session = open_session("local[2]", app="sapwood tests", short=True)
+    app = "sapwood tests"
+    session = open_session("local[2]", app=app, short=True, settings=UNCOMPILED)
     yield session
     session.stop()
 
@@ -80,7 +85,22 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class Together(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            found = (name for path, name in TOGETHER.items() if nodeid.startswith(path))
-            return next(found, nodeid)
+            return _group_of(nodeid) or nodeid
 
     return Together(config, log) if config.getvalue("dist") == "load" else None
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    group = _group_of(report.nodeid)
+    if group is not None:
+        _seconds[group] += report.duration
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how long the groups took, each one after the other: Spark's is to be under 4 minutes."""
+    for group, seconds in sorted(_seconds.items()):
+        terminalreporter.line(f"Tests of group {group!r} took {seconds:.0f} s.")
+
+
+def _group_of(nodeid: str) -> str | None:
+    return next((name for path, name in TOGETHER.items() if nodeid.startswith(path)), None)

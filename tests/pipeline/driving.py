@@ -20,7 +20,7 @@ from typing import Any
 import psutil  # type: ignore[import-untyped]
 
 from sapwood.pipeline import audit_directory, traffic_directory
-from sapwood.pipeline.session import open_session
+from sapwood.pipeline.session import UNCOMPILED, open_session
 from sapwood.pipeline.study import Progress, run_study
 from sapwood.pipeline.study_file import load
 
@@ -37,7 +37,7 @@ def study(folder: Path, master: str | None, group: int | None = None) -> dict[st
             os.killpg(group, signal.SIGKILL)
             killed_after = at.done
 
-    spark = open_session(master, short=True)
+    spark = open_session(master, short=True, settings=UNCOMPILED)
     file, out = load(folder / "study.toml"), str(folder / "results")
     outcome = run_study(spark, file, out, progress=follow, code=CODE)
     failures = [failure.error for failure in outcome.failures]

@@ -17,7 +17,7 @@ from typing import Any
 from sapwood.bench.pipeline_run import tree_seconds
 from sapwood.bench.process import call_fresh
 from sapwood.bench.registry import Options, Progress
-from sapwood.pipeline.session import spark_session
+from sapwood.pipeline.session import UNCOMPILED, spark_session
 from sapwood.pipeline.study import run_study
 from sapwood.pipeline.study_file import Study
 from sapwood.pipeline.study_runs import runs_of
@@ -116,7 +116,7 @@ def alone(plan: dict[str, Any]) -> dict[str, float]:
 def spread(plan: dict[str, Any]) -> dict[str, float]:
     """Seconds that a study of them takes, with all it reads and writes."""
     with (
-        spark_session(plan["master"], short=True) as spark,
+        spark_session(plan["master"], short=True, settings=UNCOMPILED) as spark,
         tempfile.TemporaryDirectory(prefix="sapwood-") as folder,
     ):
         run_study(spark, study_of(_TRIAL_SECONDS, 4, plan["seed"]), f"{folder}/warm")

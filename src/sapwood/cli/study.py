@@ -60,12 +60,12 @@ def study(
 
 def _run(loaded: Study, out: str, master: str | None) -> Outcome:
     from sapwood.pipeline.figures import draw_all
-    from sapwood.pipeline.session import spark_session
+    from sapwood.pipeline.session import UNCOMPILED, spark_session
     from sapwood.pipeline.study import run_study
 
-    app = f"sapwood study {loaded.name}"
+    how: dict[str, Any] = {"app": f"sapwood study {loaded.name}", "settings": UNCOMPILED}
     try:
-        with _bar(loaded.name) as follow, spark_session(master, app=app, short=True) as spark:
+        with _bar(loaded.name) as follow, spark_session(master, short=True, **how) as spark:
             outcome = run_study(spark, loaded, out, progress=follow)
     except KeyboardInterrupt:
         notice(f"stopped; what is finished is in {out}, the same command goes on from there")

@@ -14,7 +14,7 @@ import msgspec
 from sapwood.pipeline.damage import with_readable
 from sapwood.pipeline.files import Listing, check_listing, list_traces
 from sapwood.pipeline.output import check_output, make_folder, write_tables
-from sapwood.pipeline.session import await_workers, open_session
+from sapwood.pipeline.session import UNCOMPILED, await_workers, open_session
 from sapwood.trace.verdict import VIOLATIONS
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 SHORT_ROWS_MAX: Final = 2_000_000
 """Up to so many rows, a session that starts quickly is worth more than one that computes so."""
+
+UNCOMPILED_ROWS_MAX: Final = 100_000
+"""Up to so many rows, queries are not worth compiling; with twice as many they are."""
 
 LISTED_MAX: Final = 100
 """How many violations a report holds; the counts are of all."""
@@ -117,7 +120,8 @@ TABLES: Final = ("counts", "violations", "latency", "traffic")
 
 def session_for(master: str | None, rows: int) -> SparkSession:
     """The session that is open already, or one that suits so many rows; with workers."""
-    spark = open_session(master, short=rows <= SHORT_ROWS_MAX)
+    settings = UNCOMPILED if rows <= UNCOMPILED_ROWS_MAX else {}
+    spark = open_session(master, short=rows <= SHORT_ROWS_MAX, settings=settings)
     await_workers(spark)
     return spark
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sapwood.errors import SparkError
 from sapwood.pipeline.java import find_java, java_home, java_options
@@ -31,6 +31,13 @@ ANSWER_SECONDS_MAX = 5.0
 
 WORKERS_SECONDS_MAX = 60.0
 """How long a cluster may take to give a job its first worker."""
+
+UNCOMPILED: Final[Mapping[str, str]] = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""Settings for jobs of few rows: queries are interpreted. Each is run once or twice, and to write,
+load and warm up a class for it takes longer than its rows."""
 
 _LOCAL = re.compile(r"local(\[(\*|[1-9]\d*)(,\d+)?\])?")
 _STANDALONE = re.compile(r"spark://([^/\s]+)")
@@ -315,6 +322,7 @@ def _set(environment: Mapping[str, str]) -> Iterator[None]:
 
 
 __all__ = [
+    "UNCOMPILED",
     "await_workers",
     "check_master",
     "is_local",
