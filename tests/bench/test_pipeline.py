@@ -44,6 +44,7 @@ def test_every_step_is_told_with_the_time(monkeypatch: pytest.MonkeyPatch) -> No
         "local2_seconds": 1.0, "overhead": 0.0, "speedup": 1.0, "is_right": True,
         "alone_processor_seconds": 1.0, "local1_processor_seconds": 1.0,
         "local2_processor_seconds": 1.0, "processor_overhead": 0.0,
+        "own_overheads": [0.0],
     }  # fmt: skip
     monkeypatch.setattr(pipeline, "call_fresh", fake)
     monkeypatch.setattr(pipeline, "_QUICK", Size(400, 0, 1, 800))

@@ -26,6 +26,7 @@ def figures(**changes: Any) -> dict[str, Any]:
             "local2_seconds": 25.0, "overhead": 0.02, "speedup": 1.96, "is_right": True,
             "alone_processor_seconds": 47.0, "local1_processor_seconds": 49.0,
             "local2_processor_seconds": 50.0, "processor_overhead": 0.04,
+            "own_overheads": [0.03, 0.01],
         },
     }  # fmt: skip
     return {**found, **changes}
@@ -44,6 +45,7 @@ def test_targets_stand_beside_what_was_measured() -> None:
     assert [line.cells[1] for line in memory.lines] == ["2,000", "2,200", "8,000", "10%", "15%"]
     assert [line.cells for line in study.lines[3:]] == [
         ("2.0%", "4.0%", "≤ 5%"),
+        ("3.0%", "", "≤ 5%"),
         ("1.96", "", "≥ 1.8"),
     ]
     assert "all 5 planted faults" in made.conclusion

@@ -22,7 +22,9 @@ def test_the_best_of_each_round_is_told(monkeypatch: pytest.MonkeyPatch) -> None
             return 10.0
         processor = {"local[1]": 11.0, "local[2]": 12.0}.get(plan.get("master", ""), 10.0)
         seconds = next(times[plan.get("master", "")])
-        return {"seconds": seconds, "processor_seconds": processor, "hops": 7}
+        return {
+            "seconds": seconds, "processor_seconds": processor, "run_seconds": 40.0, "hops": 7
+        }  # fmt: skip
 
     monkeypatch.setattr(pipeline_study, "call_fresh", fake)
     figures = pipeline_study.measure(Options(), said.append)
@@ -42,6 +44,7 @@ def test_the_best_of_each_round_is_told(monkeypatch: pytest.MonkeyPatch) -> None
         "local2_processor_seconds": 12.0,
         "overhead": pytest.approx(0.05),
         "processor_overhead": pytest.approx(0.1),
+        "own_overheads": [pytest.approx(0.25), pytest.approx(0.05)],
         "speedup": pytest.approx(42 / 22),
         "is_right": True,
     }
@@ -59,4 +62,5 @@ def test_runs_are_as_long_as_wanted() -> None:
 def test_spark_comes_to_the_same() -> None:
     plan = {"virtual_seconds": 5.0, "runs": 2, "seed": 1, "master": "local[2]"}
     spread = call_fresh("sapwood.bench.pipeline_study:spread", plan)
+    assert 0 < spread["run_seconds"] < spread["processor_seconds"]
     assert spread["hops"] == pipeline_study.alone(plan)["hops"] > 0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -74,7 +74,7 @@ def test_leaving_early_ends_what_is_under_way(spark: SparkSession) -> None:
 
     def ends_but_for_one(run: Run) -> dict[str, Any]:
         while run.run == endless:
-            time.sleep(1)
+            signal.pause()
         return seed_only(run)
 
     batches = fan_out(spark, runs, ends_but_for_one)
