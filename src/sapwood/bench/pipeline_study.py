@@ -3,9 +3,9 @@
 The same runs are done in three ways, each in a process of its own: one after the other without
 Spark, as a study on one core, and as a study on two. All take turns, some rounds of them, and the
 best time of each counts: a busy minute then hits all alike. Processor time, of all processes, is
-told beside: it says more about what Spark adds where a machine is never quiet. Rounds still differ by
-more than what is to be shown; so each study on one core is also compared with itself: the time it
-took beside the processor time of its own runs. All else is what Spark adds, in the same minutes.
+told beside: it says more about what Spark adds where a machine is never quiet. Rounds still differ
+by more than what is to be shown; so each study on one core is also compared with itself: the time
+it took beside the processor time of its own runs. All else is what Spark adds, in the same minutes.
 
 Starting Spark and its workers is left out: a short study is run first. Runs are made so long that
 they take the processor seconds wanted on the machine at hand.

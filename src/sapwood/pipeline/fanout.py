@@ -129,8 +129,8 @@ def _check_alive(spark: SparkSession, problem: Exception) -> None:
         spark.range(1).toArrow()
     except job_errors():
         raise SparkError(
-            f"Spark has ended: {cause_of(problem)}; what was written is kept, all but the last half "
-            "minute: the same command goes on from there"
+            f"Spark has ended: {cause_of(problem)}; all is kept but the last half minute, the same "
+            "command goes on from there"
         ) from None
 
 

@@ -40,7 +40,9 @@ for argument do
   case $argument in
     {lacking}) continue ;;
     */jars/slf4j-api-*.jar:*/jars/\\*)
-      argument=$(printf %s "$argument" | sed 's|[^:]*/jars/slf4j-api-[^:]*:||') ;;
+      before=${{argument%%/jars/slf4j-api-*}}
+      after=${{argument#*/jars/slf4j-api-*:}}
+      argument=${{before%"${{before##*:}}"}}$after ;;
   esac
   set -- "$@" "$argument"
 done

@@ -8,6 +8,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from sapwood.errors import StudyError
 from sapwood.pipeline.failures import plain_errors
@@ -163,8 +165,8 @@ def _summed_up(
     results: Results, study: Study, runs: list[Run], reused: int, failures: list[Failure]
 ) -> Outcome:
     spark, code = results.spark, runs[0].code
-    wanted = spark.createDataFrame([(run.run,) for run in runs], "run string")
-    rows = results.runs(code).join(wanted, "run", "left_semi").toArrow()
+    kept = results.runs(code).toArrow()
+    rows = kept.filter(pc.is_in(kept["run"], pa.array([run.run for run in runs])))
     own = summarize(spark.createDataFrame(rows, row_schema()), study)
     summary = own.toArrow()
     results.put("summary", spark.createDataFrame(summary, own.schema))
