@@ -15,7 +15,8 @@ from pipeline.hiding import hide_java
 from sapwood.errors import SparkError
 from sapwood.pipeline import warm
 from sapwood.pipeline.java import base_archive_of, find_java
-from sapwood.pipeline.warm import exercise, main, make_archive
+from sapwood.pipeline.warm import audit_something, exercise, main, make_archive
+from sapwood.trace.verdict import VIOLATIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -105,6 +106,16 @@ def test_the_package_that_brings_java_gets_an_archive_of_its_classes(
 
 def test_a_little_of_everything_works(spark: SparkSession, tmp_path: Path) -> None:
     assert exercise(spark, str(tmp_path)) == 100
+
+
+def test_an_audit_that_finds_something_of_every_kind(spark: SparkSession, tmp_path: Path) -> None:
+    """So that all that audits run is compiled."""
+    found = audit_something(str(tmp_path / "traces"))
+    counts = {kind: found[kind] for kind in VIOLATIONS}
+    assert counts == {
+        "lost": 2, "duplicated": 1, "unexpected": 1, "out_of_order_fifo": 1,
+        "out_of_order_causal": 3,
+    }  # fmt: skip
 
 
 @pytest.mark.long

@@ -1,9 +1,9 @@
-"""Make the archive of classes that lets Spark start in half the time.
+"""Make the archive of classes that lets Spark start in half the time, and compile what audits run.
 
 `make setup` does it once: `python -m sapwood.pipeline.warm`. A session is opened that records which
-classes it loads, and does a little of everything that jobs do; the archive gets its name when it is
-whole, so a session never sees half of one. Where none can be made, sessions just start slower: that
-is said, and is no failure.
+classes it loads, and does a little of everything that jobs do, with an audit at the end, whose
+kernels Numba keeps. The archive gets its name when it is whole, so a session never sees half of
+one. Where none can be made, sessions just start slower: that is said, and is no failure.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from subprocess import TimeoutExpired, run
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ from sapwood.errors import SparkError
 from sapwood.pipeline.java import Java, archive_of, base_archive_of, find_java
 from sapwood.pipeline.places import drop_unused
 from sapwood.pipeline.session import open_session, spark_home
+from sapwood.trace import Row, RunSettings, TraceWriter
+from sapwood.trace.schema import DELIVERED, PUBLISHED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,7 +80,8 @@ def record(archive: Path) -> None:
     options = f"-XX:ArchiveClassesAtExit={archive}"
     spark = open_session("local[2]", short=True, java=(options, "-Xlog:disable"))
     with tempfile.TemporaryDirectory(prefix="sapwood-") as folder:
-        exercise(spark, folder)
+        exercise(spark, f"{folder}/numbers")
+        audit_something(f"{folder}/traces")
     spark.stop()
 
 
@@ -94,6 +98,53 @@ def exercise(spark: SparkSession, folder: str) -> int:
     means = read.groupBy("half").agg(F.mean("id"), F.stddev_samp("id"), F.count("*"))
     joined = ordered.join(means, "half").orderBy("id")
     return int(joined.toArrow().num_rows)
+
+
+def audit_something(folder: str) -> dict[str, Any]:
+    """Audit a trace in which something of every kind is wrong; what it came to."""
+    from sapwood.pipeline.report import audit_directory  # noqa: PLC0415 - needs Spark
+
+    with TraceWriter(folder, "warm", "B1", 1, settings=RunSettings(settle_seconds=0.0)) as writer:
+        for row in _wrong_rows():
+            writer.write(row)
+    return audit_directory(folder).summary()
+
+
+def _wrong_rows() -> Iterator[Row]:
+    """Of bob's four, ann gets one late, one twice and one not at all; and cat's answer too soon."""
+    steps = count(1)
+    orders = {name: count(1) for name in ("ann", "bob", "cat")}
+
+    def row(kind: str, client: str, **more: Any) -> Row:
+        step = next(steps)
+        return Row(
+            run="warm", broker="B1", session=1, step=step, at=float(step), kind=kind,
+            client=f"{client}.1", **more,
+        )  # fmt: skip
+
+    def published(publisher: str, sequence: int) -> Row:
+        return row(
+            PUBLISHED, publisher, publisher=f"{publisher}.1", sequence=sequence,
+            client_order=next(orders[publisher]), attributes='{"price": 1}',
+        )  # fmt: skip
+
+    def delivered(client: str, publisher: str, sequence: int) -> Row:
+        return row(
+            DELIVERED, client, publisher=f"{publisher}.1", sequence=sequence,
+            client_order=next(orders[client]),
+        )  # fmt: skip
+
+    yield row("subscribed", "ann", filter="price > 0")
+    yield row("subscribed", "cat", filter="price > 0")
+    for sequence in (1, 2, 3, 4):
+        yield published("bob", sequence)
+        yield delivered("cat", "bob", sequence)
+    yield published("cat", 1)
+    yield delivered("ann", "cat", 1)
+    for sequence in (2, 1, 1, 4):
+        yield delivered("ann", "bob", sequence)
+    yield delivered("ann", "dan", 1)
+    yield row("clock", "ann")
 
 
 def _same(batches: Iterator[Any]) -> Iterator[Any]:
