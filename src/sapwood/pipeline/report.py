@@ -28,7 +28,7 @@ SHORT_ROWS_MAX: Final = 2_000_000
 """Up to so many rows, a session that starts quickly is worth more than one that computes so."""
 
 UNCOMPILED_ROWS_MAX: Final = 100_000
-"""Up to so many rows, queries are not worth compiling; with five times as many they are."""
+"""Up to so many rows, queries are not worth compiling; with twice as many they are."""
 
 LISTED_MAX: Final = 100
 """How many violations a report holds; the counts are of all."""
