@@ -134,8 +134,8 @@ def test_an_untested_module_is_found(tmp_path: Path) -> None:
         ("see /wo" + "rk/main", "names a path of one machine"),
         ("'/ro" + "ot/.venv'", "names a path of one machine"),
         ("cd /ho" + "me/ann", "names a path of one machine"),
-        ("--index-url https://py" + "pi.org/simple", "names a registry's host"),
-        ("https://files.python" + "hosted.org/packages", "names a registry's host"),
+        ("taken from py" + "pi.org", "names a registry's host"),
+        ("or from files.python" + "hosted.org", "names a registry's host"),
     ],
 )
 def test_a_private_detail_is_found(tmp_path: Path, line: str, problem: str) -> None:
