@@ -31,5 +31,13 @@ def to_frame(
         pa.array([row[place] for row in listed], field.type) for place, field in enumerate(schema)
     ]
     # Over Spark Connect, a table without rows needs its types said in words.
-    said = None if listed else ", ".join(f"{name} {kind}" for name, kind in columns.items())
+    said = None if listed else in_words(columns)
     return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=schema), said)
+
+
+def in_words(columns: Mapping[str, str]) -> str:
+    """Columns and their types as SQL writes them."""
+    return ", ".join(f"{name} {kind}" for name, kind in columns.items())
+
+
+__all__ = ["in_words", "to_frame"]

@@ -11,6 +11,8 @@ import math
 from functools import cache
 from typing import TYPE_CHECKING
 
+from sapwood.pipeline.local import to_frame
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -30,10 +32,10 @@ def with_intervals(
     """
     from pyspark.sql import functions as fn  # noqa: PLC0415 - half a second, and optional
 
-    spark = values.sparkSession
-    quantiles = spark.createDataFrame(
+    quantiles = to_frame(
+        values.sparkSession,
+        {"runs": "bigint", "quantile": "double"},
         [(runs, t_quantile(runs - 1, confidence)) for runs in range(2, max(2, runs_max) + 1)],
-        "runs long, quantile double",
     )
     zero = fn.lit(0.0)
     runs = fn.size("sorted")

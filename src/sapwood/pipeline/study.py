@@ -14,10 +14,11 @@ import pyarrow.compute as pc
 from sapwood.errors import StudyError
 from sapwood.pipeline.failures import plain_errors
 from sapwood.pipeline.fanout import fan_out
+from sapwood.pipeline.local import in_words, to_frame
 from sapwood.pipeline.spark_errors import job_errors
 from sapwood.pipeline.statistics import with_intervals
 from sapwood.pipeline.study_file import Study
-from sapwood.pipeline.study_results import Results, digest_of_rows, row_schema
+from sapwood.pipeline.study_results import Results, digest_of_rows, row_types
 from sapwood.pipeline.study_runs import Run, code_version, digest_of, runs_of
 from sapwood.pipeline.study_worker import Simulate, simulate
 
@@ -29,6 +30,8 @@ DEFAULT_MEASURES = {
 }
 """What is averaged if a study does not say."""
 
+
+_FAILURE = {"run": "string", "parameters": "string", "seed": "bigint", "error": "string"}
 
 WRITTEN_EVERY_SECONDS = 30.0
 """How long finished runs may wait to be written; a study that is killed does them again."""
@@ -167,7 +170,7 @@ def _summed_up(
     spark, code = results.spark, runs[0].code
     kept = results.runs(code).toArrow()
     rows = kept.filter(pc.is_in(kept["run"], pa.array([run.run for run in runs])))
-    own = summarize(spark.createDataFrame(rows, row_schema()), study)
+    own = summarize(spark.createDataFrame(rows, in_words(row_types())), study)
     summary = own.toArrow()
     results.put("summary", spark.createDataFrame(summary, own.schema))
     results.put("failures", _failures_frame(spark, failures))
@@ -194,7 +197,7 @@ def _failures_frame(spark: SparkSession, failures: list[Failure]) -> DataFrame:
         (one.run, msgspec.json.encode(one.parameters).decode(), one.seed, one.error)
         for one in failures
     ]
-    return spark.createDataFrame(rows, "run string, parameters string, seed long, error string")
+    return to_frame(spark, _FAILURE, rows)
 
 
 def measures_of(study: Study) -> dict[str, str]:
@@ -206,7 +209,7 @@ def check_measures(spark: SparkSession, study: Study) -> None:
     """Refuse SQL that Spark does not understand, before anything runs."""
     from pyspark.errors import AnalysisException, ParseException  # noqa: PLC0415 - optional
 
-    empty = spark.createDataFrame([], row_schema())
+    empty = to_frame(spark, row_types(), [])
     for name, text in measures_of(study).items():
         try:
             _ = empty.selectExpr(f"cast({text} as double)").schema

@@ -22,21 +22,22 @@ import msgspec
 import pyarrow as pa
 
 from sapwood.errors import StudyError
+from sapwood.pipeline.local import in_words, to_frame
 from sapwood.pipeline.output import make_folder
 from sapwood.pipeline.spark_errors import cause_of, job_errors
 from sapwood.pipeline.study_runs import digest_of
 from sapwood.pipeline.study_worker import SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
 FORMAT = 1
 """Of the layout above; a reader refuses what is newer."""
 
-_SPARK_TYPES = {pa.string(): "string", pa.int64(): "long", pa.float64(): "double"}
-_STUDY = "name string, format long"
+_SPARK_TYPES = {pa.string(): "string", pa.int64(): "bigint", pa.float64(): "double"}
+_STUDY = {"name": "string", "format": "bigint"}
 NOT_COMPARED = ("cpu_seconds", "error")
 """Columns that differ between two runs that are the same."""
 
@@ -58,7 +59,7 @@ class Results:
                     f"holds something else ({found}); name a new folder with --out", self.folder
                 )
             make_folder(self.folder)
-            row = self.spark.createDataFrame([(name, FORMAT)], _STUDY)
+            row = to_frame(self.spark, _STUDY, [(name, FORMAT)])
             row.coalesce(1).write.mode("overwrite").parquet(f"{self.folder}/study")
             return
         if owner != (name, FORMAT):
@@ -86,11 +87,11 @@ class Results:
             raise StudyError(f"cannot be used: {cause_of(problem)}", self.folder) from None
         return str(found[0]["path"]).rpartition("/")[2] if found else None
 
-    def _read(self, part: str, schema: str) -> DataFrame | None:
+    def _read(self, part: str, columns: Mapping[str, str]) -> DataFrame | None:
         from pyspark.errors import AnalysisException  # noqa: PLC0415 - optional
 
         try:
-            found = self.spark.read.schema(schema).parquet(f"{self.folder}/{part}")
+            found = self.spark.read.schema(in_words(columns)).parquet(f"{self.folder}/{part}")
             _ = found.columns  # over Spark Connect, nothing is looked up before it is asked for
         except AnalysisException as problem:
             if _condition(problem) == "PATH_NOT_FOUND":
@@ -100,9 +101,9 @@ class Results:
 
     def runs(self, code: str) -> DataFrame:
         """The finished runs of one version of the code."""
-        found = self._read(f"runs/code={code}", row_schema())
+        found = self._read(f"runs/code={code}", row_types())
         if found is None:
-            return self.spark.createDataFrame([], row_schema())
+            return to_frame(self.spark, row_types(), [])
         return found.select(*row_columns())
 
     def finished(self, code: str) -> set[str]:
@@ -144,9 +145,9 @@ def row_columns() -> list[str]:
     return [name for name in SCHEMA.names if name not in {"code", "error"}]
 
 
-def row_schema() -> str:
-    """The same, as Spark takes it."""
-    return ", ".join(f"{name} {_SPARK_TYPES[SCHEMA.field(name).type]}" for name in row_columns())
+def row_types() -> dict[str, str]:
+    """The same with Spark's types."""
+    return {name: _SPARK_TYPES[SCHEMA.field(name).type] for name in row_columns()}
 
 
 def digest_of_rows(rows: Iterable[dict[str, Any]]) -> str:
@@ -162,4 +163,4 @@ def _condition(problem: Any) -> str:
     return str(problem.getCondition() or "")
 
 
-__all__ = ["Results", "digest_of_rows", "located", "row_columns", "row_schema"]
+__all__ = ["Results", "digest_of_rows", "located", "row_columns", "row_types"]
