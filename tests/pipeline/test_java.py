@@ -115,7 +115,7 @@ def test_the_archive_is_used_when_it_is_there(
     assert java_options(java, spark_home(), short=False) == ["-XX:+UseParallelGC"]
     archive.touch()
     options = java_options(java, spark_home(), short=True)
-    assert "-XX:TieredStopAtLevel=1" in options
+    assert options[:2] == ["-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m"]
     assert f"-XX:SharedArchiveFile={archive}" in options
     other = Java(java.path, java.version, "another build")
     assert archive_of(other, spark_home()) != archive

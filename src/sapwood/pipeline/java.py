@@ -136,13 +136,15 @@ def _archive(kind: str, java: Java, *marks: str) -> Path:
 def java_options(java: Java, spark_home: Path, *, short: bool) -> list[str]:
     """Options for the driver's Java.
 
-    `short` leaves out the optimizing compiler, which pays only after some tens of seconds; else,
-    memory is tidied up in the way that takes least processor time, not shortest pauses. With the
-    archive, nothing is said if it does not fit after all: Java then does without it.
+    `short` leaves out the optimizing compiler, which pays only after some tens of seconds; without
+    it, Java would make room for compiled code so small that a few audits fill it, throw out a part
+    and compile that again. Otherwise, memory is tidied up in the way that takes least processor
+    time, not shortest pauses. With the archive, nothing is said if it does not fit after all: Java
+    then does without it.
     """
     options = ["-XX:+UseParallelGC"]
     if short:
-        options = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+        options = ["-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:+UseSerialGC"]
     archives = [
         str(mark_used(archive))
         for archive in (base_archive_of(java), archive_of(java, spark_home))
