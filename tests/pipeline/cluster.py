@@ -12,6 +12,7 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Thread
@@ -55,13 +56,16 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
         url = stack.enter_context(
             daemon([_MASTER, *host], environment, r"Starting Spark master at (spark://\S+)")
         )[1]
-        pids = []
-        for number in range(workers):
+
+        def worker(number: int) -> int:
             given = [*host, "-c", "1", "-m", "1g", "-d", str(folder / f"work{number}"), url]
             started = daemon([_WORKER, *given], environment, "Successfully registered (with)")
-            pids.append(stack.enter_context(started)[0])
+            return stack.enter_context(started)[0]
+
+        with ThreadPoolExecutor(workers) as pool:
+            pids = tuple(pool.map(worker, range(workers)))
         driver = {**os.environ, "PYSPARK_PYTHON": str(bare_python(folder / "bare"))}
-        yield Cluster(url, tuple(pids), driver)
+        yield Cluster(url, pids, driver)
 
 
 def spark_submit(started: Cluster) -> tuple[list[str], dict[str, str]]:

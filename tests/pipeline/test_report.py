@@ -13,7 +13,6 @@ from pipeline.driving import without_place
 from pipeline.planting import expected_of_faults, write_faults
 from sapwood.errors import TraceFileError
 from sapwood.pipeline import audit_directory
-from sapwood.pipeline.output import write_tables
 from sapwood.pipeline.report import TABLES, AuditReport
 from sapwood.trace.verdict import VIOLATIONS
 
@@ -70,7 +69,7 @@ def test_bad_input_is_refused_before_spark_is_asked(
 
 
 def test_as_in_a_notebook(spark: SparkSession, reported: Reported) -> None:
-    """And whoever writes the tables again leaves the same."""
+    """And whoever judges again finds the same, in the same order."""
     from sapwood.pipeline import audit, read_traces
 
     traces = read_traces(reported.traces, spark=spark)
@@ -84,5 +83,5 @@ def test_as_in_a_notebook(spark: SparkSession, reported: Reported) -> None:
     assert worst.toArrow().to_pylist() == [{"publisher": "p1.1", "sequence": 2, "client": "s2.1"}]
     assert found.latency.toPandas()["most"].max() > 0
     before = tables(reported.out)
-    write_tables(str(reported.out), {name: getattr(found, name) for name in TABLES})
-    assert tables(reported.out) == before
+    for name in ("counts", "violations"):
+        assert getattr(found, name).toArrow().to_pylist() == before[name]
