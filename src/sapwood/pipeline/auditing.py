@@ -110,14 +110,16 @@ def audit(
         auditor = _Auditor(traces, settle, violations_max)
         counts, violations = auditor.judge()
         every = 1 + auditor.deliveries // SAMPLED_FROM
-        return Audit(counts, violations, latencies(traces, every), link_traffic(traces))
+        rows = auditor.rows
+        return Audit(counts, violations, latencies(rows, every), link_traffic(rows))
 
 
 class _Auditor:
     """One audit: what is found out on the way, and used again."""
 
     def __init__(self, rows: DataFrame, settle: float | None, violations_max: int) -> None:
-        self._rows = rows
+        self.rows = rows
+        """The rows that are judged: as given, or read and kept if they are few."""
         self._settle = None if settle is None else check_settle(settle)
         self._violations_max = violations_max
         self._spark: SparkSession = rows.sparkSession
@@ -130,8 +132,8 @@ class _Auditor:
         """Counts and violations."""
         runs = self._look_around()
         if sum(sum(kinds.values()) for kinds in self._kinds.values()) <= _ROWS_KEPT_MAX:
-            self._rows = _keep(self._rows.coalesce(_PARTS_KEPT))
-        self._evidence = gather(self._rows, runs)
+            self.rows = _keep(self.rows.coalesce(_PARTS_KEPT))
+        self._evidence = gather(self.rows, runs)
         self._judge_all()
         rows = self._first()
         counts = [(run, *(self._counts[run][name] for name in COUNTS)) for run in sorted(runs)]
@@ -139,7 +141,7 @@ class _Auditor:
         rows.sort(key=lambda row: (row[0], row[5], row[1], row[3], row[4], row[2]))
         violations = to_frame(self._spark, _VIOLATION, rows)
         if rows:
-            violations = _keep(with_paths(violations, self._rows))
+            violations = _keep(with_paths(violations, self.rows))
         else:
             violations = violations.withColumn("path", fn.lit(None).cast(PATH))
         return to_frame(self._spark, columns, counts), violations
@@ -151,7 +153,7 @@ class _Auditor:
 
     def _look_around(self) -> dict[str, RunFacts]:
         """Which runs there are, what is in them and how long they last."""
-        found = self._rows.groupBy("run", "kind").agg(
+        found = self.rows.groupBy("run", "kind").agg(
             fn.count(fn.lit(1)).alias("n"),
             fn.max("at").alias("end"),
             fn.max(SETTLE).alias("settle"),
@@ -181,47 +183,62 @@ class _Auditor:
     # --- the quick way --------------------------------------------------------------------
 
     def _judge_all(self) -> None:
-        rows = self._rows
+        rows = self.rows
         doubtful = _keep(screening.doubtful_streams(screening.segments(rows)))
         published = _keep(groups.published_sums(rows))
-        groups.check_ids(rows, published, PUBLISHED)
         notifications = self._notifications(published, doubtful)
         owed = owed_sums(notifications, self._evidence)
-        compared = self._named_groups(_keep(groups.compare(owed, groups.delivered_sums(rows))))
+        compared = _keep(groups.compare(owed, groups.delivered_sums(rows)))
+        compared, is_different = self._look_over(compared)
         delivered = compared.where("n is not null")
-        groups.check_ids(rows, delivered, DELIVERED)
         clients = _keep(groups.clients_of(delivered, published))
-        self._count_same(compared)
-        self._judge_pairs(compared, clients, notifications)
+        if is_different:
+            self._judge_pairs(compared, clients, notifications)
         self._judge_order(delivered, clients, doubtful)
 
     def _notifications(self, published: DataFrame, doubtful: DataFrame) -> DataFrame:
         """What was published, each notification once; and how many that are."""
-        stream = screening.stream_of_publications()
-        named = published.withColumn("stream", stream)
-        repeated = named.join(fn.broadcast(doubtful), "stream", "left_semi")
-        names = _keep(repeated.select("run", "publisher"))
-        is_repeated = bool(names.limit(1).toArrow().num_rows)
-        found = groups.publications(self._rows, names if is_repeated else None)
-        counted = (
-            found.groupBy("run").count()
-            if is_repeated
-            else published.groupBy("run").agg(fn.sum("n").alias("count"))
+        repeated = fn.broadcast(doubtful.withColumn("is_repeated", fn.lit(True)))
+        named = published.withColumn("stream", screening.stream_of_publications()).join(
+            repeated, "stream", "left"
         )
-        for item in counted.toArrow().to_pylist():
+        looked_at = named.groupBy("run").agg(
+            fn.sum("n").alias("count"),
+            fn.max("is_repeated").alias("is_repeated"),
+            fn.max(groups.is_wrong(PUBLISHED)).alias("is_wrong"),
+        )
+        found = looked_at.toArrow().to_pylist()
+        if any(item["is_wrong"] for item in found):
+            raise groups.wrong_row(self.rows, PUBLISHED)
+        notifications = groups.publications(self.rows, None)
+        if any(item["is_repeated"] for item in found):
+            names = _keep(named.where("is_repeated").select("run", "publisher"))
+            notifications = groups.publications(self.rows, names)
+            found = notifications.groupBy("run").count().toArrow().to_pylist()
+        for item in found:
             self._counts[item["run"]]["published"] = item["count"]
-        return found
+        return notifications
 
-    def _named_groups(self, compared: DataFrame) -> DataFrame:
-        named = groups.named(compared, self._rows)
-        return compared if named is compared else _keep(named)
-
-    def _count_same(self, compared: DataFrame) -> None:
-        same = compared.where("is_same").groupBy("run").agg(fn.sum("owed").alias("n"))
-        for item in same.toArrow().to_pylist():
-            counts = self._counts[item["run"]]
-            counts["expected"] += item["n"]
-            counts["delivered"] += item["n"]
+    def _look_over(self, compared: DataFrame) -> tuple[DataFrame, bool]:
+        """Count the groups that are the same; all groups with names, and whether some differ."""
+        looked_at = compared.groupBy("run", "is_same").agg(
+            fn.sum("owed").alias("owed"),
+            fn.max(fn.col("owed").isNull()).alias("is_strange"),
+            fn.max(groups.is_wrong_sequence()).alias("is_wrong"),
+        )
+        found = looked_at.toArrow().to_pylist()
+        for item in found:
+            if item["is_same"]:
+                counts = self._counts[item["run"]]
+                counts["expected"] += item["owed"]
+                counts["delivered"] += item["owed"]
+        is_wrong = any(item["is_wrong"] for item in found)
+        if any(item["is_strange"] for item in found):
+            compared = _keep(groups.named(compared, self.rows))
+            is_wrong |= groups.has_wrong(compared.where("n is not null"), DELIVERED)
+        if is_wrong:
+            raise groups.wrong_row(self.rows, DELIVERED)
+        return compared, not all(item["is_same"] for item in found)
 
     # --- pair by pair ---------------------------------------------------------------------
 
@@ -229,17 +246,14 @@ class _Auditor:
         self, compared: DataFrame, clients: DataFrame, notifications: DataFrame
     ) -> None:
         different = compared.where(~fn.col("is_same")).select(*groups.GROUP)
-        listed = different.toArrow().to_pylist()
-        if not listed:
-            return
         wanted: dict[str, dict[str, list[str]]] = {}
-        for item in listed:
+        for item in different.toArrow().to_pylist():
             of_run = wanted.setdefault(item["run"], {})
             of_run.setdefault(item["publisher"], []).append(item["client"])
         owed = _keep(owed_pairs(notifications, self._evidence, wanted))
-        deliveries = _keep(pairs.deliveries_in(self._rows, different, clients))
+        deliveries = _keep(pairs.deliveries_in(self.rows, different, clients))
         odd = pairs.odd_pairs(owed, deliveries, notifications)
-        gaps = find_gaps(self._rows, self._has(TRACE_GAP))
+        gaps = find_gaps(self.rows, self._has(TRACE_GAP))
         judged = _keep(pairs.judge_pairs(odd, self._evidence, gaps))
         self._count_pairs(owed, deliveries, judged)
         for kind in (LOST, UNEXPECTED):
@@ -274,17 +288,24 @@ class _Auditor:
 
     def _judge_order(self, delivered: DataFrame, clients: DataFrame, doubtful: DataFrame) -> None:
         targets = _keep(_order_targets(delivered, clients, doubtful))
-        if not targets.limit(1).toArrow().num_rows:
-            return
-        runs = [row["run"] for row in targets.select("run").distinct().toArrow().to_pylist()]
-        slots = self._slots(runs)
-        authors = clients.where("is_author").join(
-            fn.broadcast(targets.select("run").distinct()), "run", "left_semi"
+        of_authors = clients.where("is_author").select("run", fn.lit(True).alias("has_authors"))
+        concerned = (
+            targets.select("run")
+            .distinct()
+            .join(of_authors, "run", "left")
+            .groupBy("run")
+            .agg(fn.max("has_authors").alias("has_authors"))
         )
+        runs = {item["run"]: item["has_authors"] for item in concerned.toArrow().to_pylist()}
+        if not runs:
+            return
+        slots = self._slots(runs)
         causes = None
-        if authors.limit(1).toArrow().num_rows:
-            causes = order.direct_causes(order.events_of(self._rows, authors, published=True))
-        deliveries = order.events_of(self._rows, targets, published=False)
+        if any(runs.values()):
+            chosen = fn.broadcast(targets.select("run").distinct())
+            authors = clients.where("is_author").join(chosen, "run", "left_semi")
+            causes = order.direct_causes(order.events_of(self.rows, authors, published=True))
+        deliveries = order.events_of(self.rows, targets, published=False)
         faults = _keep(_named(order.faults_of_order(deliveries, causes, slots), delivered))
         found = faults.groupBy("run", "fault").count().toArrow().to_pylist()
         for kind, bit in ((OUT_OF_ORDER_FIFO, order.FIFO), (OUT_OF_ORDER_CAUSAL, order.CAUSAL)):

@@ -6,6 +6,8 @@ subscriber and that publisher is lost, repeated, early or unexpected, and nobody
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as fn
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 GROUP: Final = ("run", "client", "publisher")
+
+_NEEDED: Final = {PUBLISHED: ("publisher",), DELIVERED: ("publisher", "client")}
+"""What a row has to name."""
 
 BY_COUNT, BY_STEP, BY_TIME = range(3)
 """How the events of a client are ordered: by `client_order`; by the steps of its only broker, where
@@ -76,22 +81,31 @@ def _places() -> list[Column]:
     ]
 
 
-def check_ids(rows: DataFrame, sums: DataFrame, kind: str) -> None:
-    """Refuse rows that do not say which notification, or which client, they are about."""
-    needed = ["publisher", *(["client"] if kind == DELIVERED else [])]
-    wrong = fn.col("low_sequence") < 1
-    for name in needed:
-        wrong |= fn.col(name).isNull()
-    if not sums.where(wrong).limit(1).toArrow().num_rows:
-        return
+def is_wrong_sequence() -> Column:
+    """Whether some row of a group has a sequence below 1, or none."""
+    return fn.col("low_sequence") < 1
+
+
+def is_wrong(kind: str) -> Column:
+    """Whether a group has rows that do not say which notification, or client, they are about."""
+    return reduce(or_, (fn.col(name).isNull() for name in _NEEDED[kind]), is_wrong_sequence())
+
+
+def has_wrong(sums: DataFrame, kind: str) -> bool:
+    """Whether there is such a group."""
+    return bool(sums.where(is_wrong(kind)).limit(1).toArrow().num_rows)
+
+
+def wrong_row(rows: DataFrame, kind: str) -> TraceRowError:
+    """What is wrong with one of the rows of such a group."""
     bad = fn.coalesce("sequence", fn.lit(0)) < 1
-    for name in needed:
+    for name in _NEEDED[kind]:
         bad |= fn.col(name).isNull()
     found = rows.where((rows["kind"] == kind) & bad).limit(1).toArrow().to_pylist()[0]
     place = f"row {found['step']} of {found['broker']}.{found['session']} in run {found['run']!r}"
     if kind == DELIVERED and found["client"] is None:
-        raise TraceRowError(f"{place} ({kind}) has no client")
-    raise TraceRowError(
+        return TraceRowError(f"{place} ({kind}) has no client")
+    return TraceRowError(
         f"{place} ({kind}) is about notification {found['publisher']}:{found['sequence']}; "
         "it needs a publisher and a sequence from 1"
     )
@@ -124,8 +138,6 @@ def compare(owed: DataFrame, delivered: DataFrame) -> DataFrame:
 def named(compared: DataFrame, rows: DataFrame) -> DataFrame:
     """The same, with the names of groups of which nothing was owed."""
     strange = compared.where("owed is null").select("id")
-    if not strange.limit(1).toArrow().num_rows:
-        return compared
     names = (
         rows.where(rows["kind"] == DELIVERED)
         .select(group_hash().alias("id"), *GROUP)

@@ -55,7 +55,6 @@ SCHEMA = pa.schema(
 """A row per run; all but the last two are the same wherever and whenever it runs."""
 
 Simulate = Callable[[Run], dict[str, Any]]
-Batches = Iterator[pa.RecordBatch]
 
 
 def simulate(run: Run) -> dict[str, Any]:
@@ -85,7 +84,7 @@ def simulate(run: Run) -> dict[str, Any]:
 
 
 def work(
-    slots: Sequence[bytes], simulating: Simulate, batches: Batches
+    slots: Sequence[bytes], simulating: Simulate, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """For Spark's mapInArrow: the rows of the slots whose numbers the batches hold."""
     warm_kernels()
