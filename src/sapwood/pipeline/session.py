@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sapwood.errors import SparkError
 from sapwood.pipeline.java import find_java, java_home, java_options
+from sapwood.pipeline.sockets import socket_settings
 from sapwood.pipeline.spark_errors import cause_of, job_errors
 
 if TYPE_CHECKING:
@@ -262,6 +263,7 @@ def _own_settings(master: str, memory: str, *, short: bool) -> dict[str, str]:
         settings["spark.sql.shuffle.partitions"] = str((1 if short else 4) * _cores(master))
         # Files are looked up here: as a job with a task for each, it takes seconds for hundreds.
         settings["spark.sql.sources.parallelPartitionDiscovery.threshold"] = "10000"
+        settings |= socket_settings()
     if short and is_local(master):
         # Looking at a query again after each stage takes longer than its few rows.
         settings["spark.sql.adaptive.enabled"] = "false"

@@ -8,6 +8,7 @@ instead of all of them compiling the same.
 from __future__ import annotations
 
 import fcntl
+import gc
 import hashlib
 import sys
 import time
@@ -92,6 +93,7 @@ def work(
         for number in batch.column(0).to_pylist():
             for run in msgspec.json.decode(slots[number], type=list[Run]):
                 yield pa.RecordBatch.from_pylist([row_of(run, simulating)], SCHEMA)
+                _keep_loaded()
 
 
 def row_of(run: Run, simulating: Simulate = simulate) -> dict[str, Any]:
@@ -117,6 +119,16 @@ def told(problem: BaseException) -> str:
     frames = traceback.extract_tb(problem.__traceback__)
     where = f" ({frames[-1].name}, line {frames[-1].lineno})" if frames else ""
     return f"{type(problem).__name__}: {text}{where}"
+
+
+@cache
+def _keep_loaded() -> None:
+    """Take all that is loaded by now out of the garbage collection; once per process.
+
+    Spark has every worker collect after every task, and modules are most of what it looks at.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @cache
