@@ -59,10 +59,25 @@ def without_place(report: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in report.items() if name != "directory"}
 
 
-def javas() -> list[str]:
-    """The Java that this process has started."""
-    started = psutil.Process().children(recursive=True)
-    return [one.exe() for one in started if one.name() == "java"]
+def started() -> dict[str, Any]:
+    """The Javas that this process has started, and how many Pythons these have to fork workers."""
+    found: list[psutil.Process] = psutil.Process().children(recursive=True)
+    javas = [one for one in found if command_of(one)[0].endswith("/java")]
+    daemons = [child for java in javas for child in java.children() if is_daemon(child)]
+    return {"javas": [java.exe() for java in javas], "daemons": len(daemons)}
+
+
+def is_daemon(process: psutil.Process) -> bool:
+    """Whether a process forks Spark's workers."""
+    return "pyspark.daemon" in command_of(process)
+
+
+def command_of(process: psutil.Process) -> list[str]:
+    """The words of its command; small ones that Java calls come and go."""
+    try:
+        return process.cmdline() or [""]
+    except psutil.NoSuchProcess:
+        return [""]
 
 
 JOBS: dict[str, Callable[..., dict[str, Any]]] = {
@@ -80,7 +95,7 @@ def main(folder: str, master: str, *jobs: str) -> None:
         name, _, group = job.partition(":")
         more = [int(group)] if group else []
         outcome[name] = JOBS[name](Path(folder), where, *more)
-    print(json.dumps(outcome | {"javas": javas()}))
+    print(json.dumps(outcome | started()))
 
 
 if __name__ == "__main__":

