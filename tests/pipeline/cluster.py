@@ -62,7 +62,7 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
             started = daemon([_WORKER, *given], environment, "Successfully registered (with)")
             return stack.enter_context(started)[0]
 
-        with ThreadPoolExecutor(workers) as pool:
+        with ThreadPoolExecutor(max(1, workers)) as pool:
             pids = tuple(pool.map(worker, range(workers)))
         driver = {**os.environ, "PYSPARK_PYTHON": str(bare_python(folder / "bare"))}
         yield Cluster(url, pids, driver)
