@@ -263,10 +263,11 @@ def _own_settings(master: str, memory: str, *, short: bool) -> dict[str, str]:
         settings["spark.sql.shuffle.partitions"] = str((1 if short else 4) * _cores(master))
         # Files are looked up here: as a job with a task for each, it takes seconds for hundreds.
         settings["spark.sql.sources.parallelPartitionDiscovery.threshold"] = "10000"
-        settings |= socket_settings()
     if short and is_local(master):
         # Looking at a query again after each stage takes longer than its few rows.
         settings["spark.sql.adaptive.enabled"] = "false"
+        # Not for long jobs: tasks that Spark ends early would leave complaints of their workers.
+        settings |= socket_settings()
     if not short:
         # Groups by the million, as notifications are, then stay in compiled code.
         settings["spark.sql.codegen.aggregate.fastHashMap.capacityBit"] = "20"
