@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sapwood.pipeline import sockets
+from sapwood.pipeline.session import _own_settings
 from sapwood.pipeline.sockets import socket_settings
 
 if TYPE_CHECKING:
@@ -38,6 +39,13 @@ def test_workers_are_reached_through_them(spark: SparkSession) -> None:
     found = list(folder.iterdir())
     assert found
     assert all(path.is_socket() for path in found)
+
+
+def test_only_short_jobs_use_them() -> None:
+    settings = {short: _own_settings("local[2]", "1g", short=short) for short in (True, False)}
+    assert ENABLED in settings[True]
+    assert ENABLED not in settings[False]
+    assert ENABLED not in _own_settings("spark://127.0.0.1:7077", "1g", short=True)
 
 
 def test_the_folder_goes_with_the_process() -> None:

@@ -88,7 +88,7 @@ def is_wrong_sequence() -> Column:
 
 def is_wrong(kind: str) -> Column:
     """Whether a group has rows that do not say which notification, or client, they are about."""
-    return reduce(or_, (fn.col(name).isNull() for name in _NEEDED[kind]), is_wrong_sequence())
+    return _or_unnamed(is_wrong_sequence(), kind)
 
 
 def has_wrong(sums: DataFrame, kind: str) -> bool:
@@ -98,9 +98,7 @@ def has_wrong(sums: DataFrame, kind: str) -> bool:
 
 def wrong_row(rows: DataFrame, kind: str) -> TraceRowError:
     """What is wrong with one of the rows of such a group."""
-    bad = fn.coalesce("sequence", fn.lit(0)) < 1
-    for name in _NEEDED[kind]:
-        bad |= fn.col(name).isNull()
+    bad = _or_unnamed(fn.coalesce("sequence", fn.lit(0)) < 1, kind)
     found = rows.where((rows["kind"] == kind) & bad).limit(1).toArrow().to_pylist()[0]
     place = f"row {found['step']} of {found['broker']}.{found['session']} in run {found['run']!r}"
     if kind == DELIVERED and found["client"] is None:
@@ -109,6 +107,10 @@ def wrong_row(rows: DataFrame, kind: str) -> TraceRowError:
         f"{place} ({kind}) is about notification {found['publisher']}:{found['sequence']}; "
         "it needs a publisher and a sequence from 1"
     )
+
+
+def _or_unnamed(wrong: Column, kind: str) -> Column:
+    return reduce(or_, (fn.col(name).isNull() for name in _NEEDED[kind]), wrong)
 
 
 def compare(owed: DataFrame, delivered: DataFrame) -> DataFrame:

@@ -266,7 +266,7 @@ def _own_settings(master: str, memory: str, *, short: bool) -> dict[str, str]:
     if short and is_local(master):
         # Looking at a query again after each stage takes longer than its few rows.
         settings["spark.sql.adaptive.enabled"] = "false"
-        # Not for long jobs: tasks that Spark ends early would leave complaints of their workers.
+        # Not for long jobs: in one, a worker complained of a broken pipe; why is not known.
         settings |= socket_settings()
     if not short:
         # Groups by the million, as notifications are, then stay in compiled code.

@@ -8,6 +8,7 @@ nobody waits.
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
 import socket
 import tempfile
@@ -40,7 +41,7 @@ def _folder() -> Path | None:
     Who may enter it may talk to Spark: there is no other password.
     """
     for parent in (tempfile.gettempdir(), "/tmp"):  # noqa: S108 - a folder of our own in it
-        if len(parent) + len("/sapwood-01234567") + _NAME_BYTES <= _PATH_BYTES_MAX:
+        if len(os.fsencode(parent)) + len("/sapwood-01234567") + _NAME_BYTES <= _PATH_BYTES_MAX:
             folder = Path(tempfile.mkdtemp(prefix="sapwood-", dir=parent))
             atexit.register(shutil.rmtree, folder, ignore_errors=True)
             return folder
