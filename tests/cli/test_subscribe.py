@@ -17,7 +17,7 @@ from runtime.serving import chain_in_background
 from sapwood.cli.main import run
 from sapwood.filters.values import Value
 from sapwood.runtime.client import connect
-from sapwood.runtime.peer import Peer
+from sapwood.protocol.link.peer import Peer
 from sapwood.runtime.server import Server
 
 Captured = pytest.CaptureFixture[str]

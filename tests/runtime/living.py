@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 import uvloop
 
-from sapwood.protocol.handshake import LINK_CODEC, Goodbye, LinkMessage
+from sapwood.protocol.link.handshake import LINK_CODEC, Goodbye, LinkMessage
 from sapwood.runtime.server import Server
 from sapwood.runtime.settings import ClientSettings, LinkSettings, Settings
 from sapwood.runtime.subscription import Gap, Subscription

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.living import RawPeer, run, until
-from sapwood.protocol.handshake import (
+from sapwood.protocol.link.handshake import (
     LINK_CODEC,
     PROTOCOL,
     Ack,

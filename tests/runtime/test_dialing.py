@@ -11,7 +11,7 @@ import pytest
 
 from runtime.living import broker, port, run
 from sapwood.errors import RefusedError, UnreachableError
-from sapwood.protocol.handshake import (
+from sapwood.protocol.link.handshake import (
     LINK_CODEC,
     WRONG_NETWORK,
     Goodbye,

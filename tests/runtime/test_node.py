@@ -8,7 +8,7 @@ import pytest
 
 import sapwood
 from runtime.living import QUICK_LINK, RawPeer, Tally, broker, changed, port, run, until, url
-from sapwood.protocol.handshake import (
+from sapwood.protocol.link.handshake import (
     LEAVING,
     LINK_CODEC,
     SHUTDOWN,

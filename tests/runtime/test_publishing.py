@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import ParameterError, RefusedError, UnconfirmedError
-from sapwood.protocol.channel import Channel, ChannelLimits
-from sapwood.protocol.handshake import Ack
+from sapwood.protocol.link.channel import Channel, ChannelLimits
+from sapwood.protocol.link.handshake import Ack
 from sapwood.runtime.publishing import BATCH_BYTES, Publishing
 from sapwood.wire.frames import decode_envelope, split
 

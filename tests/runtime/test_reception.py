@@ -12,7 +12,7 @@ import sapwood
 from protocol.test_handshake import transcript
 from runtime.living import QUICK_LINK, RawPeer, broker, changed, port, run, until, url
 from runtime.proxy import Proxy
-from sapwood.protocol.handshake import (
+from sapwood.protocol.link.handshake import (
     BAD_CREDENTIALS,
     BUSY,
     ID_IN_USE,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import sapwood
 from runtime.living import broker, run, until, url
-from sapwood.protocol.channel import Channel, ChannelLimits
-from sapwood.protocol.spool import Run
-from sapwood.runtime.peer import Peer
+from sapwood.protocol.link.channel import Channel, ChannelLimits
+from sapwood.protocol.link.spool import Run
+from sapwood.protocol.link.peer import Peer
 from sapwood.runtime.recording import ABANDONED, IN_DOUBT, NO_ROOM, Recording
 from sapwood.runtime.settings import ClientSettings, TraceSettings
 from sapwood.runtime.tracing import Tracer

@@ -11,7 +11,7 @@ import pytest
 from runtime.living import until
 from runtime.serving import ANY_PORT, free_port, run, serving
 from sapwood.errors import ListenError, RefusedError
-from sapwood.protocol.handshake import CLIENT, SHUTDOWN, Goodbye, Hello, LinkMessage, Welcome
+from sapwood.protocol.link.handshake import CLIENT, SHUTDOWN, Goodbye, Hello, LinkMessage, Welcome
 from sapwood.runtime.connection import Connection
 from sapwood.runtime.dialing import dial
 from sapwood.runtime.server import Server

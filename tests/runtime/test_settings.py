@@ -6,7 +6,7 @@ import msgspec
 from msgspec.inspect import Metadata, StructType, type_info
 
 from sapwood.routing.algorithms import ALGORITHMS
-from sapwood.runtime.flow import SLOW_POLICIES
+from sapwood.protocol.link.flow import SLOW_POLICIES
 from sapwood.runtime.settings import ClientSettings, LinkSettings, Settings
 
 

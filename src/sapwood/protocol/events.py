@@ -84,6 +84,10 @@ class ClientDown(_Event, frozen=True):
     client: str
 
 
+class Tick(_Event, frozen=True):
+    """Time has passed: whatever is due is done."""
+
+
 class Fired(_Event, frozen=True):
     """A timer that the broker had asked for has run out."""
 

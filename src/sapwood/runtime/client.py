@@ -29,8 +29,8 @@ from sapwood.filters.filter import Filter
 from sapwood.filters.ids import NotificationId, SessionId
 from sapwood.filters.notification import Notification, attributes_of
 from sapwood.filters.values import Value
-from sapwood.protocol.channel import Channel, ChannelLimits
-from sapwood.protocol.handshake import CLIENT, Hello, Welcome
+from sapwood.protocol.link.channel import Channel, ChannelLimits
+from sapwood.protocol.link.handshake import CLIENT, Hello, Welcome
 from sapwood.protocol.messages import (
     CODEC,
     Advertise,
@@ -45,7 +45,7 @@ from sapwood.runtime.address import parse_address
 from sapwood.runtime.claims import Claim, Claims
 from sapwood.runtime.client_stream import Stream
 from sapwood.runtime.dispatch import Dispatch
-from sapwood.runtime.flow import SLOW_POLICIES
+from sapwood.protocol.link.flow import SLOW_POLICIES
 from sapwood.runtime.publishing import Publishing
 from sapwood.runtime.settings import DEFAULT_PORT
 from sapwood.runtime.subscription import Gap, Subscription

@@ -1,6 +1,6 @@
 """A client's stream to the network: one connection at a time, found again when it is lost.
 
-The stream outlives connections as a link's does (`sapwood.protocol.channel`): after a broken
+The stream outlives connections as a link's does (`sapwood.protocol.link.channel`): after a broken
 connection to the same broker nothing is lost and nothing repeated. With another broker, or one
 that was started anew, a new stream begins, and whoever uses it is told.
 """
@@ -19,8 +19,8 @@ from typing import Final, Protocol
 import msgspec
 
 from sapwood.errors import NetworkError, RefusedError, UnreachableError
-from sapwood.protocol.channel import Channel, ChannelLimits
-from sapwood.protocol.handshake import (
+from sapwood.protocol.link.channel import Channel, ChannelLimits
+from sapwood.protocol.link.handshake import (
     FINAL_CODES,
     LEAVING,
     PROTOCOL,

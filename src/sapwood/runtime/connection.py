@@ -11,7 +11,7 @@ import asyncio
 from typing import Any, Protocol, cast
 
 from sapwood.errors import FrameError
-from sapwood.protocol.handshake import LINK_CODEC, PROTOCOL, Goodbye, LinkMessage
+from sapwood.protocol.link.handshake import LINK_CODEC, PROTOCOL, Goodbye, LinkMessage
 from sapwood.wire.frames import CONTROL, HEADER, HEADER_SIZE, LINK
 from sapwood.wire.scan import is_notification, scan, size_of_next
 

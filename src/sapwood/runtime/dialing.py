@@ -7,7 +7,7 @@ import ssl
 from collections.abc import Callable
 
 from sapwood.errors import RefusedError, UnreachableError
-from sapwood.protocol.handshake import (
+from sapwood.protocol.link.handshake import (
     PROTOCOL,
     VERSIONS,
     Goodbye,

@@ -12,7 +12,7 @@ import ssl
 from collections.abc import Callable
 
 from sapwood.errors import NetworkError, RefusedError
-from sapwood.protocol.handshake import (
+from sapwood.protocol.link.handshake import (
     ALREADY_LINKED,
     BROKER,
     FINAL_CODES,
@@ -25,7 +25,7 @@ from sapwood.runtime.address import Address
 from sapwood.runtime.connection import Connection
 from sapwood.runtime.dialing import dial
 from sapwood.runtime.node import Node
-from sapwood.runtime.peer import Peer
+from sapwood.protocol.link.peer import Peer
 
 
 class Joining:

@@ -2,7 +2,7 @@
 
 Each read becomes one event; what the broker asks for is done before the next one. Bytes for a
 destination are collected and leave in one write. Streams outlive connections (see
-``sapwood.protocol.channel``): a neighbour without connection is *away*, not gone.
+``sapwood.protocol.link.channel``): a neighbour without connection is *away*, not gone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from importlib.metadata import version
 from typing import Final
 
 from sapwood.protocol.broker import Broker, BrokerConfig
-from sapwood.protocol.channel import Channel
+from sapwood.protocol.link.channel import Channel
 from sapwood.protocol.effects import Effect, Forward, Record, Send, SetTimer
 from sapwood.protocol.events import (
     Away,
@@ -29,7 +29,7 @@ from sapwood.protocol.events import (
     LinkUp,
     Received,
 )
-from sapwood.protocol.handshake import (
+from sapwood.protocol.link.handshake import (
     LEAVING,
     PROTOCOL,
     REPLACED,
@@ -44,11 +44,11 @@ from sapwood.protocol.handshake import (
     Resume,
 )
 from sapwood.protocol.messages import CODEC, Refused, Surveyed
-from sapwood.protocol.spool import Run
+from sapwood.protocol.link.spool import Run
 from sapwood.runtime.clock import Clock
 from sapwood.runtime.connection import Connection
-from sapwood.runtime.flow import DISCONNECT, Flow
-from sapwood.runtime.peer import Peer
+from sapwood.protocol.link.flow import DISCONNECT, Flow
+from sapwood.protocol.link.peer import Peer
 from sapwood.runtime.recording import ABANDONED, NO_ROOM, Recording
 from sapwood.runtime.settings import ClientSettings, LinkSettings, Settings
 from sapwood.runtime.tracing import Tracer

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 
 from sapwood.errors import NetworkError, ParameterError, RefusedError, UnconfirmedError
 from sapwood.filters.values import Value
-from sapwood.protocol.channel import Channel
+from sapwood.protocol.link.channel import Channel
 from sapwood.wire.frames import encode_head, encode_notification
 
 BATCH_BYTES: Final = 64 * 1024

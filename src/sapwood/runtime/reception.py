@@ -6,7 +6,7 @@ import asyncio
 
 from sapwood.errors import InvalidIdError
 from sapwood.filters.ids import SessionId
-from sapwood.protocol.handshake import (
+from sapwood.protocol.link.handshake import (
     ALREADY_LINKED,
     BAD_CREDENTIALS,
     BROKER,
@@ -24,9 +24,9 @@ from sapwood.protocol.handshake import (
     refusal,
 )
 from sapwood.runtime.connection import Connection
-from sapwood.runtime.flow import SLOW_POLICIES
+from sapwood.protocol.link.flow import SLOW_POLICIES
 from sapwood.runtime.node import Node
-from sapwood.runtime.peer import Peer
+from sapwood.protocol.link.peer import Peer
 from sapwood.runtime.tls import stranger
 
 HANDSHAKE_SECONDS = 5.0

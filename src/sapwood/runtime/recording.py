@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sapwood.protocol.effects import Record
-from sapwood.protocol.spool import Run
-from sapwood.runtime.peer import Peer
+from sapwood.protocol.link.spool import Run
+from sapwood.protocol.link.peer import Peer
 from sapwood.runtime.tracing import Tracer
 from sapwood.runtime.tracing_frames import Frames
 from sapwood.trace.schema import DELIVERED, DROPPED, FORWARDED, PUBLISHED

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from sapwood.protocol.channel import ChannelLimits
+from sapwood.protocol.link.channel import ChannelLimits
 
 DEFAULT_PORT = 7470
 

@@ -11,10 +11,10 @@ import time
 from importlib.metadata import version
 
 from sapwood.protocol.clients import SUBSCRIBED
-from sapwood.protocol.handshake import VERSIONS
+from sapwood.protocol.link.handshake import VERSIONS
 from sapwood.runtime.address import Address
 from sapwood.runtime.node import Node
-from sapwood.runtime.peer import Peer
+from sapwood.protocol.link.peer import Peer
 from sapwood.runtime.rates import Rates
 from sapwood.runtime.status import (
     AWAY,

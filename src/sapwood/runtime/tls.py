@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from sapwood.errors import ConfigurationError, NetworkError, RefusedError, UnreachableError
-from sapwood.protocol.handshake import BAD_CREDENTIALS
+from sapwood.protocol.link.handshake import BAD_CREDENTIALS
 from sapwood.runtime.address import Address
 from sapwood.runtime.settings import Settings, TlsSettings
 

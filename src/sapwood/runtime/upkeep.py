@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from sapwood.protocol.handshake import SILENT, SLOW_CONSUMER, Goodbye, Ping
+from sapwood.protocol.link.handshake import SILENT, SLOW_CONSUMER, Goodbye, Ping
 from sapwood.runtime.connection import Connection
-from sapwood.runtime.peer import Peer
+from sapwood.protocol.link.peer import Peer
 from sapwood.wire.frames import BODY_BYTES_MAX
 
 if TYPE_CHECKING:

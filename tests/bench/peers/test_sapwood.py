@@ -14,7 +14,7 @@ from sapwood.bench.peers.peer import Network
 from sapwood.bench.peers.sapwood import Sapwood, SapwoodClient
 from sapwood.bench.peers.server import choose_cores
 from sapwood.errors import BenchmarkError
-from sapwood.protocol.handshake import LINK_CODEC, Goodbye
+from sapwood.protocol.link.handshake import LINK_CODEC, Goodbye
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from sapwood.protocol.channel import Channel
+from sapwood.protocol.link.channel import Channel
 from sapwood.runtime.connection import Connection
 
 

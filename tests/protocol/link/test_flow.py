@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from sapwood.protocol.channel import Channel, ChannelLimits
-from sapwood.runtime.flow import BLOCK, DROP_OLDEST, Flow
-from sapwood.runtime.peer import Peer
+from sapwood.protocol.link.channel import Channel, ChannelLimits
+from sapwood.protocol.link.flow import BLOCK, DROP_OLDEST, Flow
+from sapwood.protocol.link.peer import Peer
 from sapwood.wire.frames import ENVELOPE_SIZE, NOTIFICATION, frame
 
 NOTE = frame(NOTIFICATION, b"", bytes(ENVELOPE_SIZE))

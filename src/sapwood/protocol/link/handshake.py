@@ -24,7 +24,10 @@ from sapwood.wire.frames import LINK
 VERSIONS: Final = (1, 1)
 """The oldest and the newest protocol version spoken here."""
 
-FEATURES: Final[tuple[str, ...]] = ()
+RESTART = "restart"
+"""A broker's feature: tables survive the restart of a neighbour, until it has told its own again."""
+
+FEATURES: Final[tuple[str, ...]] = (RESTART,)
 """Optional abilities beyond the version; a side uses only what both have."""
 
 BROKER, CLIENT = "broker", "client"
@@ -47,6 +50,8 @@ class Resume(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     broker: Name
     session: Session
     received: Count
+    secret: str = ""
+    """What the broker's `Welcome` gave: it proves that the stream is the sender's."""
 
 
 class Hello(_LinkMessage, frozen=True, kw_only=True):
@@ -95,6 +100,8 @@ class Welcome(_LinkMessage, frozen=True, kw_only=True):
     silence: Seconds = 0.0
     in_tree: bool = True
     advertisements_required: bool = False
+    secret: str = ""
+    """To be shown when the stream is resumed: a name alone proves nothing."""
 
 
 class Goodbye(_LinkMessage, frozen=True):
@@ -104,6 +111,9 @@ class Goodbye(_LinkMessage, frozen=True):
     reason: str = ""
     broker: Name = ""
     """Of a refusal because there is a connection already: the id of the broker that says so."""
+    lost: Annotated[int, msgspec.Meta(ge=-1, le=COUNT_MAX)] = -1
+    """Of a shutdown: notifications for the receiver that end with the sender; -1 if not known.
+    Whatever the sender has not acknowledged by now it has not looked at."""
 
 
 class Ack(_LinkMessage, frozen=True):

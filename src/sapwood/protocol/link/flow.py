@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sapwood.runtime.peer import Peer
+from sapwood.protocol.link.peer import Peer
 
 BLOCK, DISCONNECT, DROP_OLDEST = "block", "disconnect", "drop_oldest"
 SLOW_POLICIES = (DROP_OLDEST, DISCONNECT, BLOCK)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sapwood.protocol.channel import Channel, ChannelLimits
-from sapwood.protocol.handshake import Ack
-from sapwood.runtime.peer import Peer
+from sapwood.protocol.link.channel import Channel, ChannelLimits
+from sapwood.protocol.link.handshake import Ack
+from sapwood.protocol.link.peer import Peer
 from sapwood.wire.frames import CONTROL, frame
 
 

@@ -1,6 +1,6 @@
 """A stream of frames to one neighbour or client that outlives the connections it runs over.
 
-Both sides count the frames of a stream. What was sent is kept (``sapwood.protocol.spool``) until
+Both sides count the frames of a stream. What was sent is kept (``sapwood.protocol.link.spool``) until
 the other side has acknowledged it; when a connection breaks, the next one begins with both counts,
 and what is missing is sent again: nothing is lost and nothing repeated. The numbers themselves
 never travel with the frames.
@@ -24,8 +24,8 @@ from typing import Final
 import msgspec
 
 from sapwood.errors import FrameError
-from sapwood.protocol.handshake import COUNT_MAX, LINK_CODEC, Ack, GivenUp
-from sapwood.protocol.spool import MemorySpool, Run, Spool
+from sapwood.protocol.link.handshake import COUNT_MAX, LINK_CODEC, Ack, GivenUp
+from sapwood.protocol.link.spool import MemorySpool, Run, Spool
 
 ACK_FRAMES: Final = 64
 """Frames after which an acknowledgement is due at once."""

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from sapwood.errors import FrameError
-from sapwood.protocol.channel import ACK_FRAMES, Channel, ChannelLimits
-from sapwood.protocol.handshake import COUNT_MAX, LINK_CODEC, Ack, GivenUp
-from sapwood.protocol.spool import MemorySpool, Run
+from sapwood.protocol.link.channel import ACK_FRAMES, Channel, ChannelLimits
+from sapwood.protocol.link.handshake import COUNT_MAX, LINK_CODEC, Ack, GivenUp
+from sapwood.protocol.link.spool import MemorySpool, Run
 from sapwood.wire.frames import CONTROL, ENVELOPE_SIZE, LINK, NOTIFICATION, frame, split
 from sapwood.wire.scan import scan
 

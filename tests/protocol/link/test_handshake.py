@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import FrameError
-from sapwood.protocol.handshake import (
+from sapwood.protocol.link.handshake import (
     BAD_CREDENTIALS,
     COUNT_MAX,
     FEATURES,

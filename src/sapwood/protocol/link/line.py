@@ -1,0 +1,176 @@
+"""One connection as a node or a client sees it: bytes in, frames out; frames in, bytes out.
+
+Messages between the two ends of the connection come one by one, all other frames as the bytes they
+are, as many as a read brought. What does not follow the format ends the connection, with a
+reason for the other side. What is written is collected, so that all of one event leaves at once.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, TypeAlias
+
+from sapwood.errors import FrameError
+from sapwood.protocol.link.handshake import LINK_CODEC, LinkMessage
+from sapwood.protocol.link.states import LINE, LineState, following
+from sapwood.wire.frames import CONTROL, HEADER, HEADER_SIZE, LINK
+from sapwood.wire.scan import scan, size_of_next
+
+HANDSHAKE_BYTES_MAX: Final = 64 * 1024
+"""Longest frame that is taken from someone who has not introduced themselves."""
+
+HANDSHAKE_SECONDS: Final = 5.0
+"""How long someone may take to introduce themselves, and how long dialing may take in all."""
+
+
+class FrameRun(NamedTuple):
+    """Whole frames of a stream, as many as came together."""
+
+    data: bytes
+    frames: int
+    size: int
+    """Bytes that need credit: those of notifications."""
+
+
+Piece: TypeAlias = FrameRun | LinkMessage
+
+
+class Line:
+    """One connection: its state, the rest of the last read, and what is to be written."""
+
+    __slots__ = (
+        "address",
+        "bytes_in",
+        "bytes_out",
+        "certificate",
+        "heard_at",
+        "needed",
+        "number",
+        "out",
+        "peer",
+        "ping_at",
+        "problem",
+        "rest",
+        "rest_size",
+        "silence",
+        "since",
+        "state",
+        "wrote_at",
+    )
+
+    def __init__(
+        self,
+        number: int,
+        state: LineState,
+        now: float,
+        *,
+        address: str = "",
+        certificate: tuple[str, ...] | None = None,
+    ) -> None:
+        self.number = number
+        self.state = state
+        self.address = address
+        self.certificate = certificate
+        self.peer = ""
+        """The name of the peer that this line belongs to, once it is open."""
+        self.since = now
+        self.heard_at = now
+        self.wrote_at = now
+        self.ping_at = now
+        """When the other side was last asked for a sign of life."""
+        self.silence = 0.0
+        """Longest time without a frame that the other side tolerates, in seconds; 0: any."""
+        self.bytes_in = 0
+        self.bytes_out = 0
+        self.out: list[bytes] = []
+        """What is to be written when the event is done."""
+        self.rest: list[bytes] = []
+        """The beginning of a frame that is not whole yet, as it came."""
+        self.rest_size = 0
+        self.needed = 0
+        """How many bytes make that frame whole: nothing is looked at before."""
+        self.problem = ""
+        """What was wrong with the bytes that came last."""
+
+    def __repr__(self) -> str:
+        return f"<line {self.number} {self.state} {self.peer or self.address}>"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether both sides have introduced themselves."""
+        return self.state is LineState.OPEN
+
+    def advance(self, what: str) -> bool:
+        """Go to the next state; whether that was possible."""
+        state = following(LINE, self.state, what)
+        if state is not None:
+            self.state = state
+        return state is not None
+
+    def say(self, message: LinkMessage) -> None:
+        """Write something about the connection."""
+        self.out.append(LINK_CODEC.encode(message))
+
+    def take(self) -> bytes:
+        """What is to be written now."""
+        out = self.out
+        data = out[0] if len(out) == 1 else b"".join(out)
+        self.out = []
+        self.bytes_out += len(data)
+        return data
+
+    # Reading
+
+    def read(self, data: bytes) -> list[Piece]:
+        """The whole frames of a read, together with what was left of the one before.
+
+        If something is wrong, `problem` says what, and nothing behind it is looked at.
+        """
+        if self.rest:
+            self.rest.append(data)
+            self.rest_size += len(data)
+            if self.rest_size < self.needed:
+                return []
+            data = b"".join(self.rest)
+            self.rest = []
+        pieces: list[Piece] = []
+        try:
+            self._split(data, pieces)
+        except FrameError as problem:
+            self.problem = str(problem)
+        return pieces
+
+    def _split(self, data: bytes, pieces: list[Piece]) -> None:
+        end, frames, has_link, control_bytes = scan(data)
+        whole = data
+        if end < len(data):
+            whole, rest = data[:end], data[end:]
+            self.rest, self.rest_size, self.needed = [rest], len(rest), size_of_next(rest)
+            if not self.is_open and self.needed > HANDSHAKE_BYTES_MAX:
+                raise FrameError(
+                    f"a frame of {self.needed} bytes before the handshake is done; "
+                    f"at most {HANDSHAKE_BYTES_MAX} are taken"
+                )
+        if has_link:
+            _split_mixed(whole, pieces)
+        elif frames:
+            pieces.append(FrameRun(whole, frames, end - control_bytes))
+
+
+def _split_mixed(data: bytes, pieces: list[Piece]) -> None:
+    """Frames of the stream, and between them messages of the connection."""
+    start, at, frames, size = 0, 0, 0, 0
+    while at < len(data):
+        kind, body, head = HEADER.unpack_from(data, at)
+        end = at + HEADER_SIZE + head + body
+        if kind == LINK:
+            if frames:
+                pieces.append(FrameRun(data[start:at], frames, size))
+            pieces.append(LINK_CODEC.decode(data[at + HEADER_SIZE + head : end]))
+            start, frames, size = end, 0, 0
+        else:
+            frames += 1
+            if kind != CONTROL:
+                size += end - at
+        at = end
+    if frames:
+        pieces.append(FrameRun(data[start:at], frames, size))

@@ -1,0 +1,168 @@
+"""The door between a driver and a node, or a client's session.
+
+A driver moves bytes and decides nothing: it brings these events, and does all effects of one event,
+in order, before it brings the next. It brings a `Tick` when the `deadline` of the machine has
+come, and every `TICK_SECONDS` in any case, so that no deadline can be lost for ever.
+
+Connections are numbered by the driver, attempts to dial by the machine.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Protocol, TypeAlias
+
+import msgspec
+
+from sapwood.protocol.events import Tick
+
+TICK_SECONDS: Final = 0.5
+"""Longest time between two ticks."""
+
+
+class _Event(msgspec.Struct, frozen=True, gc=False):
+    """What all events share."""
+
+
+class Connected(_Event, frozen=True):
+    """A connection is there: somebody dialled, or an attempt of ours succeeded."""
+
+    connection: int
+    dial: int = 0
+    """The number of the attempt; zero if the other side dialled."""
+    address: str = ""
+    """Of the other end, for people to read."""
+    certificate: tuple[str, ...] | None = None
+    """The names in the certificate that the other end showed and a trusted authority signed."""
+
+
+class Data(_Event, frozen=True):
+    """Bytes came over a connection."""
+
+    connection: int
+    data: bytes
+
+
+class Disconnected(_Event, frozen=True):
+    """A connection is gone, whoever ended it."""
+
+    connection: int
+    reason: str = ""
+
+
+class DialFailed(_Event, frozen=True):
+    """An attempt to dial did not lead to a connection."""
+
+    dial: int
+    reason: str
+    is_final: bool = False
+    """Whether it will fail again, as with a certificate that is not trusted."""
+
+
+class Stop(_Event, frozen=True):
+    """End in an orderly way; the last effect will be `Stopped`."""
+
+
+DriverEvent: TypeAlias = Connected | Data | Disconnected | DialFailed | Tick | Stop
+
+
+class _Effect(msgspec.Struct, frozen=True, gc=False):
+    """What all effects share."""
+
+
+class Write(_Effect, frozen=True):
+    """Send bytes over a connection."""
+
+    connection: int
+    data: bytes
+
+
+class Close(_Effect, frozen=True):
+    """End a connection when everything written has gone out, or the patience is over."""
+
+    connection: int
+    reason: str = ""
+
+
+class Abort(_Effect, frozen=True):
+    """End a connection at once."""
+
+    connection: int
+    reason: str = ""
+
+
+class Dial(_Effect, frozen=True):
+    """Connect to an address; answer with `Connected` or `DialFailed`."""
+
+    dial: int
+    address: str
+
+
+class Row(_Effect, frozen=True):
+    """Write a row into the trace, or one for each notification in a run of frames."""
+
+    at: float
+    kind: str
+    fields: dict[str, Any]
+    data: bytes = b""
+    first: int = 0
+    """How many frames of the data are left out before."""
+    end: int | None = None
+    """The frame before which the run ends; None for all."""
+    size: int | None = None
+    """About how many bytes the run has, if it is but a part of the data."""
+
+
+class ClientOrder(_Effect, frozen=True):
+    """A client begins here, with so much published and received elsewhere; None: it has left."""
+
+    client: str
+    order: int | None
+
+
+class Joined(_Effect, frozen=True):
+    """The broker behind an address that was to be joined is linked."""
+
+    address: str
+
+
+class JoinFailed(_Effect, frozen=True):
+    """An attempt to join did not succeed; another one follows unless this is final."""
+
+    address: str
+    reason: str
+    code: str = ""
+    is_final: bool = False
+
+
+class Remember(_Effect, frozen=True):
+    """Keep for the next start who the neighbours in the tree are."""
+
+    neighbours: tuple[str, ...]
+
+
+class Stopped(_Effect, frozen=True):
+    """Everything has been said; the process may end."""
+
+
+DriverEffect: TypeAlias = (
+    Write
+    | Close
+    | Abort
+    | Dial
+    | Row
+    | ClientOrder
+    | Joined
+    | JoinFailed
+    | Remember
+    | Stopped
+)
+
+
+class Machine(Protocol):
+    """What a driver drives: a broker's node, or a client's session."""
+
+    deadline: float
+    """When the next `Tick` is wanted at the latest."""
+
+    def handle(self, event: DriverEvent, now: float) -> list[DriverEffect]:
+        """Take an event; what the driver has to do because of it, in order."""
