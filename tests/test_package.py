@@ -9,7 +9,7 @@ import pytest
 
 import sapwood
 from sapwood.runtime.client import Bus, connect
-from sapwood.runtime.subscription import Gap, Subscription
+from sapwood.runtime.client import Gap, Subscription
 
 
 def test_the_client_library_is_reached_by_one_import() -> None:

@@ -7,9 +7,9 @@ import random
 from typing import Any
 
 import pytest
+from protocol.test_handshake import transcript
 
 import sapwood
-from protocol.test_handshake import transcript
 from runtime.living import QUICK_LINK, RawPeer, broker, changed, port, run, until, url
 from runtime.proxy import Proxy
 from sapwood.protocol.link.handshake import (
@@ -31,10 +31,10 @@ from sapwood.protocol.link.handshake import (
 )
 from sapwood.protocol.messages import CODEC, Subscribe
 from sapwood.runtime import reception
+from sapwood.runtime.client import Gap
 from sapwood.runtime.node import Node
 from sapwood.runtime.reception import Reception
 from sapwood.runtime.settings import ClientSettings, Settings
-from sapwood.runtime.subscription import Gap
 from sapwood.wire.frames import CONTROL, LINK, NOTIFICATION, encode_head, encode_notification, frame
 
 

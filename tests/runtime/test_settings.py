@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 from msgspec.inspect import Metadata, StructType, type_info
 
-from sapwood.routing.algorithms import ALGORITHMS
 from sapwood.protocol.link.flow import SLOW_POLICIES
+from sapwood.routing.algorithms import ALGORITHMS
 from sapwood.runtime.settings import ClientSettings, LinkSettings, Settings
 
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from sapwood.demo.cast import Publisher, Subscriber
 from sapwood.errors import NetworkError
 from sapwood.runtime.client import Bus, connect
-from sapwood.runtime.subscription import Gap, Subscription
+from sapwood.runtime.client import Gap, Subscription
 
 GapSink: TypeAlias = Callable[[Subscriber, Gap], None]
 

@@ -19,19 +19,12 @@ from sapwood.filters.values import Value
 from sapwood.matching import MatchIndex
 from sapwood.router.router import Router
 from sapwood.routing.strategy import Entry
+from sapwood.wire.heads import PAIR, SHORT_TEXT, SHORT_TEXT_END, TEXT_8, publisher_end
 
 Destinations: TypeAlias = tuple[str, ...]
 """Neighbours and clients, sorted."""
 
 NOWHERE: Destinations = ()
-
-# How msgpack begins a pair and a text.
-_PAIR = 0x92
-_SHORT_TEXT = 0xA0
-SHORT_TEXT_END = 0xC0
-_TEXT_8 = 0xD9
-PAIR_AND_SHORT_TEXT = 2 - _SHORT_TEXT
-_PAIR_AND_TEXT_8 = 3
 
 
 class Plan(NamedTuple):
@@ -83,19 +76,6 @@ class Known(NamedTuple):
     """By the rest of the head. Shared by all sources that may send whatever they want."""
 
 
-def publisher_end(data: bytes, head_at: int) -> int:
-    """Where, in a head that begins at a place, the publisher ends and the attributes begin.
-
-    A head is a pair of a text and a map (``sapwood.wire.frames``); a text has its length in its
-    first byte if it is short, else in the second. For anything else the answer is meaningless,
-    but harmless: nothing that begins so is ever remembered. There must be three bytes to look at.
-    """
-    marker = data[head_at + 1]
-    if marker < SHORT_TEXT_END:
-        return head_at + marker + PAIR_AND_SHORT_TEXT
-    return head_at + data[head_at + 2] + _PAIR_AND_TEXT_8
-
-
 def split_head(head: bytes) -> tuple[bytes, bytes]:
     """The publisher's part of a head that decodes, and the attributes'.
 
@@ -103,8 +83,8 @@ def split_head(head: bytes) -> tuple[bytes, bytes]:
     bytes: the parts of one head must never be mistaken for those of another.
     """
     marker = head[1]
-    is_text = _SHORT_TEXT <= marker < SHORT_TEXT_END or marker == _TEXT_8
-    if head[0] != _PAIR or not is_text:
+    is_text = SHORT_TEXT <= marker < SHORT_TEXT_END or marker == TEXT_8
+    if head[0] != PAIR or not is_text:
         raise FrameError(
             "the head of a notification is not a pair, or its publisher has over 255 bytes"
         )

@@ -17,11 +17,8 @@ from sapwood.protocol.effects import Effect, Forward, Send
 from sapwood.protocol.events import Received
 from sapwood.protocol.forwarding import (
     NOWHERE,
-    PAIR_AND_SHORT_TEXT,
-    SHORT_TEXT_END,
     Destinations,
     Forwarding,
-    publisher_end,
 )
 from sapwood.protocol.messages import Refused
 from sapwood.router.router import LONG_READ_BYTES, Run
@@ -37,6 +34,7 @@ from sapwood.wire.frames import (
     decode_envelope,
     expiry_of,
 )
+from sapwood.wire.heads import PAIR_AND_SHORT_TEXT, SHORT_TEXT_END, publisher_end
 
 NOTIFICATION_SIZE = HEADER_SIZE + ENVELOPE_SIZE
 """What every notification has at least."""

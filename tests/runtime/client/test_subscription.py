@@ -10,8 +10,8 @@ import pytest
 
 from sapwood.errors import ClosedError, RefusedError
 from sapwood.filters.filter import Filter
-from sapwood.runtime.delivered import Delivered
-from sapwood.runtime.subscription import Gap, Subscription
+from sapwood.protocol.client.delivered import Delivered
+from sapwood.runtime.client import Gap, Subscription
 
 
 class CountingBus:

@@ -11,10 +11,9 @@ from runtime.living import Tally, broker, port, run, until, url
 from runtime.proxy import DOWN, UP, Proxy
 from sapwood.errors import RefusedError, UnconfirmedError
 from sapwood.protocol import handshake
-from sapwood.runtime.client import Bus, connect
+from sapwood.runtime.client import Bus, Gap, connect
 from sapwood.runtime.server import Server
 from sapwood.runtime.settings import ClientSettings, Settings
-from sapwood.runtime.subscription import Gap
 from sapwood.wire.scan import scan
 
 
