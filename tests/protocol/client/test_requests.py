@@ -1,130 +1,88 @@
-"""What a client asked for: sent once, repeated to another broker, answered once to who waits."""
+"""What a client requested: sent once, repeated to another broker, answered once to who waits."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine
-from typing import Any
-
 import pytest
 
-from sapwood.errors import ClosedError, RefusedError
-from sapwood.filters.filter import Filter
+from sapwood.protocol.client.outputs import Answered, RequestRefused
+from sapwood.protocol.client.requests import Requests
 from sapwood.protocol.messages import (
     Advertise,
-    Message,
     Refused,
     Settled,
     Subscribe,
     Survey,
-    Surveyed,
     Unadvertise,
     Unsubscribe,
 )
-from sapwood.runtime.claims import Claims
-
-ANY = Filter("true")
 
 
-def run(scenario: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(scenario)
+def test_a_request_is_answered() -> None:
+    requests = Requests()
+    request = requests.open(Subscribe, "true", settle=True)
+    assert request.message == Subscribe(request.name, "true", request.number)
+    assert requests.is_waiting
+    said = Settled(request.number, settled=False, reason="B2 is away")
+    assert requests.answered(said) == (request, Answered(request.number, False, "B2 is away"))
+    assert not requests.is_waiting
 
 
-def test_a_claim_is_answered() -> None:
-    async def scenario() -> None:
-        told: list[Message] = []
-        claims = Claims(told.append)
-        heard: list[Settled] = []
-        claim = claims.make(Subscribe, ANY, settle=True, on_settled=heard.append)
-        assert told == [claim.message]
-        assert claims.is_waiting
-        answer = Settled(claim.message.request, settled=False, reason="B2 is away")
-        claims.answered(answer)
-        assert await claim.answer == answer
-        assert heard == [answer]
-        assert not claims.is_waiting
-
-    run(scenario())
-
-
-def test_a_claim_may_be_made_without_waiting() -> None:
-    async def scenario() -> None:
-        told: list[Message] = []
-        claims = Claims(told.append)
-        claim = claims.make(Subscribe, ANY, settle=False)
-        assert claim.message.request == 0
-        assert not claims.is_waiting
-
-    run(scenario())
+def test_a_request_may_be_made_without_waiting() -> None:
+    requests = Requests()
+    assert requests.open(Subscribe, "true", settle=False).number == 0
+    assert not requests.is_waiting
 
 
 def test_a_refusal_is_told_to_who_waits() -> None:
-    async def scenario() -> None:
-        claims = Claims(lambda message: None)
-        claim = claims.make(Advertise, ANY, settle=True)
-        claims.answered(Refused("too many", request=claim.message.request))
-        with pytest.raises(RefusedError, match="too many"):
-            await claim.answer
-
-    run(scenario())
+    requests = Requests()
+    number = requests.open(Advertise, "true", settle=True).number
+    assert requests.answered(Refused("too many", request=number))[1] == RequestRefused(
+        number, "too many"
+    )
+    assert not requests.is_waiting
 
 
-def test_another_broker_is_told_what_is_in_force_and_answers_again() -> None:
-    async def scenario() -> None:
-        claims = Claims(lambda message: None)
-        heard: list[Settled] = []
-        kept = claims.make(Subscribe, ANY, settle=True, on_settled=heard.append)
-        claims.answered(Settled(kept.message.request, settled=True))
-        advertised = claims.make(Advertise, ANY, settle=True)
-        gone = claims.make(Subscribe, ANY, settle=False)
-        ending = claims.give_up(gone.name, settle=True)
-        survey = claims.survey()
-        again: list[Message] = []
-        claims.repeat(again.append)
-        assert again == [kept.message, advertised.message, Survey(again[-1].request)]  # type: ignore[union-attr]
-        assert (await ending).settled
-        assert not advertised.answer.done()
-        claims.answered(Settled(kept.message.request, settled=False))
-        assert [said.settled for said in heard] == [True, False]
-        claims.surveyed(Surveyed(again[-1].request, ()))  # type: ignore[union-attr]
-        assert (await survey).brokers == ()
-
-    run(scenario())
+def test_another_broker_is_sent_what_is_in_force_and_answers_again() -> None:
+    requests = Requests()
+    kept = requests.open(Subscribe, "true", settle=True)
+    requests.answered(Settled(kept.number, settled=True))
+    advertised = requests.open(Advertise, "true", settle=True)
+    gone = requests.open(Subscribe, "true", settle=False)
+    end = requests.end(gone.name, settle=True)
+    assert end is not None
+    survey = requests.survey()
+    assert requests.begin_anew() == (
+        [kept.message, advertised.message, survey],
+        [Answered(end.request, settled=True)],
+    )
+    assert [request.name for request in requests] == [kept.name, advertised.name]
+    assert requests.answered(Settled(kept.number, settled=False)) == (kept, None)
+    assert requests.answered(Settled(end.request, settled=True)) == (None, None)
+    assert requests.is_waiting
+    assert requests.surveyed(survey.request)
+    assert not requests.surveyed(survey.request)
+    requests.answered(Settled(advertised.number, settled=True))
+    assert not requests.is_waiting
 
 
 @pytest.mark.parametrize(("kind", "end"), [(Subscribe, Unsubscribe), (Advertise, Unadvertise)])
-def test_a_claim_is_taken_back(kind: type[Subscribe], end: type[Unsubscribe]) -> None:
-    async def scenario() -> None:
-        told: list[Message] = []
-        claims = Claims(told.append)
-        claim = claims.make(kind, ANY, settle=False)
-        assert claim.name in claims
-        claims.give_up(claim.name, settle=False)
-        assert claim.name not in claims
-        assert told[-1] == end(claim.name)
-        again: list[Message] = []
-        claims.repeat(again.append)
-        assert again == []
-
-    run(scenario())
-
-
-def test_all_who_wait_are_told_of_the_end() -> None:
-    async def scenario() -> None:
-        claims = Claims(lambda message: None)
-        one = claims.make(Subscribe, ANY, settle=True)
-        other = claims.make(Subscribe, ANY, settle=False)
-        ending = claims.give_up(other.name, settle=True)
-        survey = claims.survey()
-        claims.fail(ClosedError("closed"))
-        found = await asyncio.gather(one.answer, ending, survey, return_exceptions=True)
-        assert [type(problem) for problem in found] == [ClosedError] * 3
-
-    run(scenario())
+@pytest.mark.parametrize("settle", [False, True])
+def test_a_request_is_ended(kind: type[Subscribe], end: type[Unsubscribe], settle: bool) -> None:
+    requests = Requests()
+    request = requests.open(kind, "true", settle=True)
+    assert request.name in requests
+    message = requests.end(request.name, settle=settle)
+    assert message == end(request.name, 3 if settle else 0)
+    assert request.name not in requests
+    assert requests.is_waiting == settle
+    assert requests.ends_subscription(3) == (settle and kind is Subscribe)
+    assert requests.begin_anew()[0] == []
+    assert requests.end(request.name, settle=settle) is None
 
 
 def test_answers_to_nothing_are_ignored() -> None:
-    claims = Claims(lambda message: None)
-    claims.answered(Settled(99, settled=True))
-    claims.answered(Refused("what?"))
-    claims.surveyed(Surveyed(99, ()))
+    requests = Requests()
+    assert requests.answered(Settled(99, settled=True)) == (None, None)
+    assert requests.answered(Refused("what?")) == (None, None)
+    assert not requests.surveyed(99)
+    assert Survey(1) == requests.survey()
