@@ -19,7 +19,6 @@ from sapwood.protocol.events import Tick
 from sapwood.protocol.link.channel import Channel, ChannelLimits
 from sapwood.protocol.link.handshake import (
     Ack,
-    GivenUp,
     Goodbye,
     Hello,
     LinkMessage,
@@ -304,6 +303,18 @@ class Play:
         return bool(self._events)
 
 
+def publish(play: Play, number: int = 1) -> None:
+    """Publish so many, and let them arrive."""
+    for _ in range(number):
+        play.session.publish({"x": 1}, published_at=play.now)
+    play.flush()
+
+
+def goodbyes(broker: Broker) -> list[str]:
+    """The reasons for which the session has ended connections."""
+    return [message.code for message in broker.heard if isinstance(message, Goodbye)]
+
+
 def got(inbox: Inbox) -> list[tuple[str, int]]:
     """Publisher and number of the notifications in an inbox."""
     found = [item for item in inbox.items if isinstance(item, Delivered)]
@@ -313,6 +324,3 @@ def got(inbox: Inbox) -> list[tuple[str, int]]:
 def gaps(inbox: Inbox) -> list[Gap]:
     """The gaps in an inbox."""
     return [item for item in inbox.items if isinstance(item, Gap)]
-
-
-__all__ = ["Broker", "GivenUp", "Goodbye", "Play", "gaps", "got", "notification"]
