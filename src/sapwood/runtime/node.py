@@ -15,19 +15,19 @@ from typing import Final
 
 from sapwood.protocol.broker import Broker, BrokerConfig
 from sapwood.protocol.channel import Channel
-from sapwood.protocol.effects import Effect, Forward, Record, Send, SetTimer
+from sapwood.protocol.effects import Effect, Forward, Record, Send
 from sapwood.protocol.events import (
-    Away,
-    Back,
     ClientDown,
     ClientUp,
     Event,
-    Fired,
-    GaveUp,
-    Inspect,
+    FramesReceived,
     LinkDown,
     LinkUp,
-    Received,
+    NeighbourAway,
+    NeighbourBack,
+    NotificationsMissed,
+    SurveyRequested,
+    Tick,
 )
 from sapwood.protocol.handshake import (
     LEAVING,
@@ -107,7 +107,7 @@ class Node:
         self._upkeep = Upkeep(self)
         self._touched: dict[Peer, None] = {}
         self._owing: dict[Peer, None] = {}
-        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._tick_timer: asyncio.TimerHandle | None = None
         self._surveys: dict[int, asyncio.Future[Surveyed]] = {}
         self._survey_count = 0
         self._answers: dict[Peer, asyncio.Future[None]] = {}
@@ -143,7 +143,7 @@ class Node:
                 code = LEAVING if is_leaf else SHUTDOWN
                 peer.connection.close(Goodbye(code, f"broker {self.settings.id} shuts down"))
         self._upkeep.stop()
-        for handle in (self._ack_timer, *self._timers.values()):
+        for handle in (self._ack_timer, self._tick_timer):
             if handle is not None:
                 handle.cancel()
         with suppress(TimeoutError):
@@ -212,7 +212,7 @@ class Node:
         routing = self.settings.routing
         self.handle(LinkUp(peer.name, peer.in_tree, sends=routing, receives=routing))
         if peer.in_tree and (had_stream or before is not None):
-            self.handle(GaveUp(peer.name, 0))
+            self.handle(NotificationsMissed(peer.name, 0))
 
     def come_back(self, peer: Peer, connection: Connection, received: int, credit: int) -> None:
         """A neighbour or client goes on with its stream over a new connection."""
@@ -225,7 +225,7 @@ class Node:
         self._count_losses(peer)
         self.counts["resumed"] += 1
         if not peer.is_client:
-            self.handle(Back(peer.name))
+            self.handle(NeighbourBack(peer.name))
         self._touch(peer)
         self._flush()
 
@@ -322,11 +322,12 @@ class Node:
             self._recording.published(now, peer, data)
         peer.frames_in += frames
         is_due = peer.channel.count(frames, size)
-        effects = self.broker.handle(Received(peer.name, data), now)
+        effects = self.broker.handle(FramesReceived(peer.name, data), now)
         if len(effects) == 1 and type(effects[0]) is Forward:
             self._pass_on(effects[0], now, peer)
         else:
             self._carry_out(effects, now, peer)
+            self._plan_tick(now)
         if self._touched:
             self._flush()  # a client hears of a refusal before the acknowledgement
         if is_due:
@@ -349,7 +350,7 @@ class Node:
         elif type(message) is GivenUp:
             peer.channel.miss(message.count)
             if not peer.is_client:
-                self.handle(GaveUp(peer.name, message.count))
+                self.handle(NotificationsMissed(peer.name, message.count))
         elif type(message) is Ping:
             connection.say(Pong(message.number))
         elif type(message) is Pong:
@@ -389,7 +390,7 @@ class Node:
         self.counts["connections_lost"] += 1
         self._detach(peer)
         if not peer.is_client:
-            self.handle(Away(peer.name))
+            self.handle(NeighbourAway(peer.name))
 
     # What the broker asks for
 
@@ -397,6 +398,7 @@ class Node:
         """Bring an event to the broker and do what it asks, in order."""
         now = self.clock.now()
         self._carry_out(self.broker.handle(event, now), now, None)
+        self._plan_tick(now)
         self._flush()
 
     def _carry_out(self, effects: list[Effect], now: float, source: Peer | None) -> None:
@@ -406,8 +408,6 @@ class Node:
                 self._forward(effect, now, source)  # type: ignore[arg-type]
             elif kind is Send:
                 self._send(effect)  # type: ignore[arg-type]
-            elif kind is SetTimer:
-                self._set_timer(effect, now)  # type: ignore[arg-type]
             elif self._recording is not None:
                 self._recording.asked(now, effect)  # type: ignore[arg-type]
 
@@ -484,24 +484,25 @@ class Node:
         number = self._survey_count
         survey: asyncio.Future[Surveyed] = asyncio.get_running_loop().create_future()
         self._surveys[number] = survey
-        self.handle(Inspect(number))
+        self.handle(SurveyRequested(number))
         try:
             async with asyncio.timeout(self.settings.settle_patience_seconds):
                 return await survey
         finally:
             self._surveys.pop(number, None)
 
-    def _set_timer(self, effect: SetTimer, now: float) -> None:
-        assert self._loop is not None
-        old = self._timers.pop(effect.timer, None)
-        if old is not None:
-            old.cancel()
-        delay = max(0.0, effect.at - now)
-        self._timers[effect.timer] = self._loop.call_later(delay, self._fire, effect.timer)
+    def _plan_tick(self, now: float) -> None:
+        """See to it that the next tick comes as early as the broker needs it."""
+        at = self.broker.next_at
+        timer, self._tick_timer = self._tick_timer, None
+        if timer is not None:
+            timer.cancel()
+        if at is not None and self._loop is not None:
+            self._tick_timer = self._loop.call_later(max(0.0, at - now), self.tick)
 
-    def _fire(self, timer: str) -> None:
-        self._timers.pop(timer, None)
-        self.handle(Fired(timer))
+    def tick(self) -> None:
+        """Time has passed: let the broker do what is due."""
+        self.handle(Tick())
 
     # Regular work
 
