@@ -187,9 +187,7 @@ class Channel:
         """Whether the other side can have so many frames: else the streams are not the same."""
         return self.acknowledged <= received <= self.sent
 
-    def connect(
-        self, received: int, credit: int, granted: int | None = None
-    ) -> list[FrameRun]:
+    def connect(self, received: int, credit: int, granted: int | None = None) -> list[FrameRun]:
         """A connection is there, and the other side has so many frames; the others are sent.
 
         `granted` is the credit that the other side was given in the handshake, by default the

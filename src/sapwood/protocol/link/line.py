@@ -7,13 +7,16 @@ reason for the other side. What is written is collected, so that all of one even
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from sapwood.errors import FrameError
 from sapwood.protocol.link.handshake import LINK_CODEC, LinkMessage
 from sapwood.protocol.link.states import LINE, LineState, following
 from sapwood.wire.frames import CONTROL, HEADER, HEADER_SIZE, LINK
 from sapwood.wire.scan import scan, size_of_next
+
+if TYPE_CHECKING:
+    from sapwood.protocol.link.peer import Peer
 
 HANDSHAKE_BYTES_MAX: Final = 64 * 1024
 """Longest frame that is taken from someone who has not introduced themselves."""
@@ -39,8 +42,6 @@ class Line:
 
     __slots__ = (
         "address",
-        "bytes_in",
-        "bytes_out",
         "certificate",
         "heard_at",
         "needed",
@@ -70,8 +71,8 @@ class Line:
         self.state = state
         self.address = address
         self.certificate = certificate
-        self.peer = ""
-        """The name of the peer that this line belongs to, once it is open."""
+        self.peer: Peer | None = None
+        """Whose stream goes over this line, while it is open."""
         self.since = now
         self.heard_at = now
         self.wrote_at = now
@@ -79,8 +80,6 @@ class Line:
         """When the other side was last asked for a sign of life."""
         self.silence = 0.0
         """Longest time without a frame that the other side tolerates, in seconds; 0: any."""
-        self.bytes_in = 0
-        self.bytes_out = 0
         self.out: list[bytes] = []
         """What is to be written when the event is done."""
         self.rest: list[bytes] = []
@@ -92,7 +91,7 @@ class Line:
         """What was wrong with the bytes that came last."""
 
     def __repr__(self) -> str:
-        return f"<line {self.number} {self.state} {self.peer or self.address}>"
+        return f"<line {self.number} {self.state} {self.address}>"
 
     @property
     def is_open(self) -> bool:
@@ -115,7 +114,6 @@ class Line:
         out = self.out
         data = out[0] if len(out) == 1 else b"".join(out)
         self.out = []
-        self.bytes_out += len(data)
         return data
 
     # Reading

@@ -205,7 +205,7 @@ class Membership:
     def _attach(self, peer: Peer, line: Line, received: int, credit: int, now: float) -> None:
         node = self._node
         is_restoring = node.broker.is_restoring
-        line.peer = peer.name
+        line.peer = peer
         line.heard_at = line.wrote_at = now
         peer.line = line
         peer.away_since = None
@@ -221,8 +221,8 @@ class Membership:
     def lost(self, line: Line, now: float) -> None:
         """A line is gone: its stream waits for the next one."""
         node = self._node
-        peer = node.peers.get(line.peer)
-        if peer is None or peer.line is not line:
+        peer = line.peer
+        if peer is None:
             return
         node.counts["connections_lost"] += 1
         self._detach(peer, now)
@@ -233,6 +233,7 @@ class Membership:
         node = self._node
         line, peer.line = peer.line, None
         if line is not None:
+            line.peer = None
             peer.heard_at = line.heard_at
         peer.channel.disconnect()
         peer.away_since = now
