@@ -85,8 +85,8 @@ $(MADE):
 
 # Compiled code is cached at installation, so that the first match of a user is quick.
 define warm
-	@if [ -f src/sapwood/router/warm.py ]; then \
-	  echo "Compiling the matching engine"; $(BIN)/python -m sapwood.router.warm; \
+	@if [ -f src/sapwood/fastpath/warm.py ]; then \
+	  echo "Compiling the matching engine"; $(BIN)/python -m sapwood.fastpath.warm; \
 	  $(BIN)/python -m sapwood.runtime.tracing_warm; fi
 endef
 

@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-PURE_LAYERS = ("analysis", "filters", "matching", "protocol", "router", "routing", "wire")
+PURE_LAYERS = ("analysis", "fastpath", "filters", "matching", "protocol", "routing", "wire")
 """Layers a simulation replays: the same events must give the same effects, everywhere."""
 
 IMPURE_MODULES = frozenset(

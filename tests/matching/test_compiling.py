@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sapwood.matching import compiling
-from sapwood.matching.matching import match_events
+from sapwood.matching.kernel import match_events
 from sapwood.matching.warm import exercise, kernels
 
 
@@ -39,7 +39,7 @@ def test_every_kernel_has_the_stamp_where_numba_looks_for_it() -> None:
     """Numba has no public way to set it; should the private one go, this says so."""
     exercise()
     found = kernels()
-    assert "sapwood.matching.matching.match_events" in found
+    assert "sapwood.matching.kernel.match_events" in found
     for name, kernel in found.items():
         cache_file = kernel._cache._cache_file
         assert cache_file._source_stamp == compiling.stamp_of(Path(compiling.__file__).parent), name

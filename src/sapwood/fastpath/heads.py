@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from sapwood.fastpath.keys import is_equal
+from sapwood.fastpath.state import ENGINE, NAME_COLUMNS, NAME_NUMBERS, NAMES, NAMES_MAX
 from sapwood.filters.limits import DEFAULT_LIMITS
 from sapwood.matching.compiling import part
 from sapwood.matching.cpython import (
@@ -26,8 +28,6 @@ from sapwood.matching.exact import FALSE, FLOAT, INTEGER, MISSING, TEXT, TRUE, a
 from sapwood.matching.layout import POINTS
 from sapwood.matching.raw import byte_at, long_at, set_long, word_at
 from sapwood.matching.reading import BITS, LENGTH, OUT, attribute_at, note_value, touch_point
-from sapwood.router.keys import is_equal
-from sapwood.router.state import ENGINE, NAME_COLUMNS, NAME_NUMBERS, NAMES, NAMES_MAX
 
 _NAME_BYTES_MAX = DEFAULT_LIMITS.attribute_name_chars_max
 

@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.matching.compiling import kernel, part
-from sapwood.matching.raw import byte_at, long_at, set_byte, set_long, word_at
-from sapwood.router.state import (
+from sapwood.fastpath.state import (
     BYTES,
     BYTES_MAX,
     BYTES_USED,
@@ -25,6 +23,8 @@ from sapwood.router.state import (
     NEEDS_ROOM,
     SEED,
 )
+from sapwood.matching.compiling import kernel, part
+from sapwood.matching.raw import byte_at, long_at, set_byte, set_long, word_at
 
 PLACES_MAX = 32
 """Places that are looked at for a key."""

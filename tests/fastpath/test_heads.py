@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.reads import (
+from fastpath.reads import (
     FILTERS,
     NAMES,
     ODD_ATTRIBUTES,
@@ -17,12 +17,12 @@ from router.reads import (
     new_broker,
     packed,
 )
+from sapwood.fastpath.state import LOOK_CLOSER, NAMES_MAX
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.events import ClientUp, Received, Told
 from sapwood.protocol.messages import Subscribe
-from sapwood.router.state import LOOK_CLOSER, NAMES_MAX
 from sapwood.wire.frames import NOTIFICATION, encode_head, frame
 
 PUBLISHER = b"\x92" + packed("c.1")

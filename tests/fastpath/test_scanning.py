@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import FrameError
-from sapwood.router.scanning import scan_long
+from sapwood.fastpath.scanning import scan_long
 from sapwood.wire.frames import (
     BODY_BYTES_MAX,
     CONTROL,

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.reads import SOURCES, any_read, listeners, new_broker, subscribe
+from fastpath.reads import SOURCES, any_read, listeners, new_broker, subscribe
+from sapwood.fastpath import router
+from sapwood.fastpath.state import LOOK_CLOSER
 from sapwood.protocol import reading
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.effects import Effect, Forward
 from sapwood.protocol.events import LinkDown, Received, Told
 from sapwood.protocol.messages import Subscribe, Unsubscribe
-from sapwood.router import router
-from sapwood.router.state import LOOK_CLOSER
 from sapwood.wire.frames import encode_head, encode_notification
 
 randoms = st.integers(0, 2**32).map(Random)

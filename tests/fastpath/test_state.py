@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sapwood.router import state
-from sapwood.router.state import State
+from sapwood.fastpath import state
+from sapwood.fastpath.state import State
 
 
 def test_all_addresses_are_there_and_are_those_of_the_arrays() -> None:

@@ -1,4 +1,4 @@
-"""Compile the kernels of a broker and keep them on disk: ``python -m sapwood.router.warm``.
+"""Compile the kernels of a broker and keep them on disk: ``python -m sapwood.fastpath.warm``.
 
 Those of the matching engine, and those that route long reads. A broker does this before it listens
 (loading takes less than a second), so that nobody's first notification waits for a compiler.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import sys
 
+from sapwood.fastpath.router import Router
+from sapwood.fastpath.scanning import scan_long
 from sapwood.filters.filter import Filter
 from sapwood.matching import MatchIndex, warm
-from sapwood.router.router import Router
-from sapwood.router.scanning import scan_long
 from sapwood.wire.frames import encode_head, encode_notification
 
 
@@ -32,7 +32,7 @@ def main() -> None:
     """Compile what is not compiled yet, and say so."""
     warm.main()
     exercise()
-    sys.stderr.write("the kernels of sapwood.router: ready\n")
+    sys.stderr.write("the kernels of sapwood.fastpath: ready\n")
 
 
 if __name__ == "__main__":

@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from sapwood.matching import MatchIndex
-from sapwood.matching.cpython import BYTES_OFFSET
-from sapwood.router.keys import remember
-from sapwood.router.routing import route
-from sapwood.router.state import (
+from sapwood.fastpath.kernel import route
+from sapwood.fastpath.keys import remember
+from sapwood.fastpath.state import (
     ATTRIBUTES_SALT,
     ENGINE,
     ITEMS,
@@ -27,6 +25,8 @@ from sapwood.router.state import (
     SOURCES_SALT,
     State,
 )
+from sapwood.matching import MatchIndex
+from sapwood.matching.cpython import BYTES_OFFSET
 
 Plan = TypeVar("Plan")
 
@@ -34,11 +34,11 @@ LONG_READ_BYTES = 2048
 """Length of a read from which on compiled code pays: some sixteen frames."""
 
 _SIZE_MIN = 1024
-_SEED = hash("sapwood.router") & 0x7FFFFFFFFFFFFFFF
+_SEED = hash("sapwood.fastpath") & 0x7FFFFFFFFFFFFFFF
 """As unpredictable as Python's own hashes. Where keys go changes no answer."""
 
 
-class Run(NamedTuple):
+class RoutedRun(NamedTuple):
     """Frames of a read that lie one behind the other and go to the same destinations."""
 
     plan: int
@@ -100,7 +100,7 @@ class Router(Generic[Plan]):
 
     def route(
         self, source: str, data: bytes, at: int, now: float, *, stops: bool
-    ) -> tuple[Sequence[Run], int]:
+    ) -> tuple[Sequence[RoutedRun], int]:
         """Runs of the frames from a place on, and where the last of them ends.
 
         That is before the end of the data behind a control message, at a frame that is cut off,
@@ -119,4 +119,4 @@ class Router(Generic[Plan]):
         for row in state.new_plans[: numbers[NEW_COUNT]].tolist():
             wanted = [self._index.destination(number) for number in row[1 : row[0] + 1]]
             self.plans.append(self._plan_for(wanted))
-        return [Run(*row) for row in state.runs[:count].tolist()], int(numbers[POSITION])
+        return [RoutedRun(*row) for row in state.runs[:count].tolist()], int(numbers[POSITION])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from router.reads import new_broker
+from fastpath.reads import new_broker
+from sapwood.fastpath.router import RoutedRun
+from sapwood.fastpath.state import FRAMES_MAX, LOOK_CLOSER
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.events import Received, Told
 from sapwood.protocol.messages import CODEC, Subscribe
-from sapwood.router.router import Run
-from sapwood.router.state import FRAMES_MAX, LOOK_CLOSER
 from sapwood.wire.frames import (
     EXPIRES,
     GRAY,
@@ -48,7 +48,7 @@ def runs(
     return [(destinations(broker, run), run.frames) for run in found], end
 
 
-def destinations(broker: Broker, run: Run) -> object:
+def destinations(broker: Broker, run: RoutedRun) -> object:
     if run.plan == LOOK_CLOSER:
         return None
     return broker.forwarding.router.plans[run.plan].everyone

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sapwood.fastpath.keys import find, hash_of, remember
+from sapwood.fastpath.state import BYTES_MAX, KEYS_MAX, KEYS_USED, NEEDS_ROOM, State
 from sapwood.matching.compiling import kernel
 from sapwood.matching.cpython import BYTES_OFFSET
-from sapwood.router.keys import find, hash_of, remember
-from sapwood.router.state import BYTES_MAX, KEYS_MAX, KEYS_USED, NEEDS_ROOM, State
 
 Key = tuple[bytes, int]
 

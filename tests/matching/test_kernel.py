@@ -8,8 +8,8 @@ import pytest
 
 from sapwood.filters import Filter, Value
 from sapwood.matching import MatchIndex
+from sapwood.matching.kernel import match_events
 from sapwood.matching.layout import CHUNK, TABLE, VALUE_KIND
-from sapwood.matching.matching import match_events
 
 
 @pytest.fixture
