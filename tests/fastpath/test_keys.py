@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sapwood.compiled.compiling import kernel
+from sapwood.compiled.cpython import BYTES_OFFSET
 from sapwood.fastpath.keys import find, hash_of, remember
 from sapwood.fastpath.state import BYTES_MAX, KEYS_MAX, KEYS_USED, NEEDS_ROOM, State
-from sapwood.matching.compiling import kernel
-from sapwood.matching.cpython import BYTES_OFFSET
 
 Key = tuple[bytes, int]
 

@@ -11,11 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.fastpath.keys import is_equal
-from sapwood.fastpath.state import ENGINE, NAME_COLUMNS, NAME_NUMBERS, NAMES, NAMES_MAX
-from sapwood.filters.limits import DEFAULT_LIMITS
-from sapwood.matching.compiling import part
-from sapwood.matching.cpython import (
+from sapwood.compiled.compiling import part
+from sapwood.compiled.cpython import (
     clear_error,
     dict_get,
     int_value,
@@ -24,9 +21,12 @@ from sapwood.matching.cpython import (
     new_text,
     release,
 )
+from sapwood.compiled.raw import byte_at, long_at, set_long, word_at
+from sapwood.fastpath.keys import is_equal
+from sapwood.fastpath.state import ENGINE, NAME_COLUMNS, NAME_NUMBERS, NAMES, NAMES_MAX
+from sapwood.filters.limits import DEFAULT_LIMITS
 from sapwood.matching.exact import FALSE, FLOAT, INTEGER, MISSING, TEXT, TRUE, as_float
 from sapwood.matching.layout import POINTS
-from sapwood.matching.raw import byte_at, long_at, set_long, word_at
 from sapwood.matching.reading import BITS, LENGTH, OUT, attribute_at, note_value, touch_point
 
 _NAME_BYTES_MAX = DEFAULT_LIMITS.attribute_name_chars_max

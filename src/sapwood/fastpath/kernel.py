@@ -12,6 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from sapwood.compiled.compiling import kernel, part
+from sapwood.compiled.raw import (
+    byte_at,
+    float_at,
+    int_at,
+    long_at,
+    set_int,
+    set_long,
+    set_word,
+    word_at,
+)
 from sapwood.fastpath.heads import forget_names, read_attributes
 from sapwood.fastpath.keys import find, hash_of, is_equal, put
 from sapwood.fastpath.state import (
@@ -41,19 +52,8 @@ from sapwood.fastpath.state import (
     UNKNOWN,
 )
 from sapwood.matching import layout
-from sapwood.matching.compiling import kernel, part
 from sapwood.matching.kernel import mark_found
 from sapwood.matching.layout import CHUNK, FOUND, FOUND_COLUMNS, NARROW, WIDE
-from sapwood.matching.raw import (
-    byte_at,
-    float_at,
-    int_at,
-    long_at,
-    set_int,
-    set_long,
-    set_word,
-    word_at,
-)
 from sapwood.matching.reading import accumulate_cells, forget_chunk
 from sapwood.matching.searching import search
 from sapwood.wire.frames import CONTROL, ENVELOPE_SIZE, EXPIRES, GRAY, HEADER_SIZE, NOTIFICATION

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from sapwood.compiled.compiling import kernel, part
+from sapwood.compiled.raw import byte_at, long_at, set_byte, set_long, word_at
 from sapwood.fastpath.state import (
     BYTES,
     BYTES_MAX,
@@ -23,8 +25,6 @@ from sapwood.fastpath.state import (
     NEEDS_ROOM,
     SEED,
 )
-from sapwood.matching.compiling import kernel, part
-from sapwood.matching.raw import byte_at, long_at, set_byte, set_long, word_at
 
 PLACES_MAX = 32
 """Places that are looked at for a key."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
+from sapwood.compiled.cpython import BYTES_OFFSET
 from sapwood.fastpath.kernel import route
 from sapwood.fastpath.keys import remember
 from sapwood.fastpath.state import (
@@ -26,7 +27,6 @@ from sapwood.fastpath.state import (
     State,
 )
 from sapwood.matching import MatchIndex
-from sapwood.matching.cpython import BYTES_OFFSET
 
 Plan = TypeVar("Plan")
 

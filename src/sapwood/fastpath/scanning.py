@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from sapwood.compiled.compiling import kernel
+from sapwood.compiled.cpython import BYTES_OFFSET
+from sapwood.compiled.raw import set_long
 from sapwood.fastpath.kernel import frame_at
-from sapwood.matching.compiling import kernel
-from sapwood.matching.cpython import BYTES_OFFSET
-from sapwood.matching.raw import set_long
 from sapwood.wire.frames import (
     BODY_BYTES_MAX,
     CONTROL,

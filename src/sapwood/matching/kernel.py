@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.matching.compiling import kernel, part
+from sapwood.compiled.compiling import kernel, part
+from sapwood.compiled.raw import int_at, long_at, set_long, set_word
 from sapwood.matching.layout import (
     CHUNK,
     DESTINATION_SLOT,
@@ -19,7 +20,6 @@ from sapwood.matching.layout import (
     TABLE,
     WIDE,
 )
-from sapwood.matching.raw import int_at, long_at, set_long, set_word
 from sapwood.matching.reading import forget_chunk, note_touched, read_chunk
 from sapwood.matching.searching import search
 

@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.filters.limits import DEFAULT_LIMITS
-from sapwood.matching.cells import accumulate, number_cell, text_cell
-from sapwood.matching.compiling import part
-from sapwood.matching.cpython import (
+from sapwood.compiled.compiling import part
+from sapwood.compiled.cpython import (
     TYPE_OFFSET,
     clear_error,
     dict_get,
@@ -26,6 +24,18 @@ from sapwood.matching.cpython import (
     list_get,
     text_bytes,
 )
+from sapwood.compiled.raw import (
+    byte_at,
+    int_at,
+    long_at,
+    set_byte,
+    set_int,
+    set_long,
+    set_word,
+    word_at,
+)
+from sapwood.filters.limits import DEFAULT_LIMITS
+from sapwood.matching.cells import accumulate, number_cell, text_cell
 from sapwood.matching.exact import FALSE, FLOAT, INTEGER, MISSING, TEXT, TRUE, as_float
 from sapwood.matching.layout import (
     ACTIVE,
@@ -54,16 +64,6 @@ from sapwood.matching.layout import (
     VALUE_BITS,
     VALUE_KIND,
     VALUE_LENGTH,
-)
-from sapwood.matching.raw import (
-    byte_at,
-    int_at,
-    long_at,
-    set_byte,
-    set_int,
-    set_long,
-    set_word,
-    word_at,
 )
 
 # Scratch words that the interpreter writes: position in a dictionary, key, value, whatever a

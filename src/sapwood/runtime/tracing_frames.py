@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 from numba import njit, types
 
-from sapwood.matching.raw import byte_at
+from sapwood.compiled.raw import byte_at
 from sapwood.wire.frames import (
     ENVELOPE_SIZE,
     EXPIRES,

@@ -8,8 +8,9 @@ import weakref
 
 import pytest
 
+from sapwood.compiled import cpython
 from sapwood.filters import Filter, Value
-from sapwood.matching import MatchIndex, cpython
+from sapwood.matching import MatchIndex
 
 
 def test_the_layout_of_objects_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:

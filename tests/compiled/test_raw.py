@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from sapwood.matching.layout import NARROW, WIDE
-from sapwood.matching.raw import (
+from sapwood.compiled.raw import (
     bit_count,
     byte_at,
     float_at,
@@ -24,6 +23,7 @@ from sapwood.matching.raw import (
     set_word,
     word_at,
 )
+from sapwood.matching.layout import NARROW, WIDE
 
 
 @njit(cache=False)

@@ -64,8 +64,8 @@ def check_object_layout() -> None:
         or ctypes.string_at(id(data) + BYTES_OFFSET, len(data)) != data
     ):
         raise ImportError(
-            "sapwood.matching needs a CPython with a global interpreter lock: "
-            "its compiled code reads Python objects in place"
+            "compiled code of sapwood needs a CPython with a global interpreter lock: "
+            "it reads Python objects in place"
         )
 
 
