@@ -50,7 +50,7 @@ def test_the_stamp_changes_with_what_is_imported_and_with_nothing_else(
 @pytest.mark.parametrize(
     ("kernel", "imported", "other"),
     [
-        (match_events, ["filters/limits", "matching/searching", "compiled/raw"], "fastpath/keys"),
+        (match_events, ["filters/limits", "matching/searching", "compiled/raw"], "fastpath/heads"),
         (route, ["wire/frames", "matching/kernel", "fastpath/heads"], "fastpath/scanning"),
     ],
     ids=["matching", "fastpath"],

@@ -6,13 +6,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numba import njit
 
+from sapwood.compiled.cpython import BYTES_OFFSET
 from sapwood.compiled.raw import (
+    big_endian,
     bit_count,
     byte_at,
     float_at,
     int_at,
+    is_equal,
+    little_endian,
     long_at,
     lowest_bit,
     meets,
@@ -89,3 +95,43 @@ def _bits(word: Any) -> Any:
 )
 def test_bits_of_a_word(word: int, lowest: int, count: int) -> None:
     assert _bits(np.uint64(word)) == (lowest, count)
+
+
+@njit(cache=False)
+def _numbers(address: Any, size: Any) -> Any:
+    return little_endian(address, size), big_endian(address, size)
+
+
+@given(st.binary(max_size=8))
+def test_numbers_of_some_bytes(data: bytes) -> None:
+    little, big = _numbers(id(data) + BYTES_OFFSET, len(data))
+    assert little % 2**64 == int.from_bytes(data, "little")
+    assert big == int.from_bytes(data, "big")
+
+
+@njit(cache=False)
+def _is_equal(left: Any, right: Any, length: Any) -> Any:
+    return is_equal(left, right, length)
+
+
+@given(st.binary(max_size=40), st.integers(0, 39), st.integers(1, 255), st.integers(0, 7))
+def test_bytes_are_equal_unless_one_differs(data: bytes, at: int, change: int, shift: int) -> None:
+    other = bytearray(bytes(shift) + data)
+    address = np.frombuffer(other, np.uint8).ctypes.data + shift
+    assert _is_equal(id(data) + BYTES_OFFSET, address, len(data))
+    if at < len(data):
+        other[shift + at] ^= change
+        assert not _is_equal(id(data) + BYTES_OFFSET, address, len(data))
+        assert _is_equal(id(data) + BYTES_OFFSET, address, at)
+
+
+def test_numbers_may_begin_at_any_byte() -> None:
+    data = bytes(range(40))
+    for at in range(16):
+        found = _unaligned(id(data) + BYTES_OFFSET + at)
+        assert found == int.from_bytes(data[at : at + 8], "little")
+
+
+@njit(cache=False)
+def _unaligned(address: Any) -> Any:
+    return long_at(address, 0)

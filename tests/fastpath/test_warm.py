@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from sapwood.fastpath import kernel, keys, scanning, warm
+from sapwood.compiled.table import remember
+from sapwood.fastpath import kernel, scanning, warm
 
 
 def test_all_kernels_of_the_fast_path_are_exercised() -> None:
     warm.exercise()
-    kernels: list[Any] = [keys.remember, kernel.route, scanning._scan]
+    kernels: list[Any] = [remember, kernel.route, scanning._scan]
     for compiled in kernels:
         assert len(compiled.signatures) == 1, compiled.__name__
 

@@ -2,7 +2,8 @@
 
 Numba's arrays carry a reference count and a shape. In code that hops through thirty of them at
 every step, keeping those up costs several times what the loads cost. The kernels therefore work on
-plain addresses: item ``index`` of an array of a given width that begins at ``address``.
+plain addresses: item ``index`` of an array of a given width that begins at ``address``. What is
+read may begin at any byte, as numbers in frames do; what is written is aligned.
 
 A mask is one word or several, as many as ``lanes``, a tuple, has items: its length is part of its
 type, so every function is compiled once per width, and a mask of four words is one register of the
@@ -13,9 +14,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic as _intrinsic
+
+from sapwood.compiled.compiling import part
 
 intrinsic: Any = _intrinsic  # callers in compiled code leave out the typing context
 _WORD, _INT, _BYTE, _REAL = ir.IntType(64), ir.IntType(32), ir.IntType(8), ir.DoubleType()
@@ -29,7 +33,7 @@ def _reader(result: Any, item: Any) -> Any:
     @intrinsic  # type: ignore[untyped-decorator]
     def read(typing_context: Any, address: Any, index: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.load(_pointer(builder, arguments[0], arguments[1], item))
+            return builder.load(_pointer(builder, arguments[0], arguments[1], item), align=1)
 
         return result(types.int64, types.int64), generate
 
@@ -58,6 +62,39 @@ set_word = _writer(types.uint64, _WORD)
 set_long = _writer(types.int64, _WORD)
 set_int = _writer(types.int32, _INT)
 set_byte = _writer(types.uint8, _BYTE)
+
+
+@part
+def little_endian(address: Any, size: Any) -> Any:
+    """The little-endian number of some bytes."""
+    number = np.int64(0)
+    for at in range(size):
+        number |= np.int64(byte_at(address, at)) << (8 * at)
+    return number
+
+
+@part
+def big_endian(address: Any, size: Any) -> Any:
+    """The big-endian number of some bytes, without a sign."""
+    number = np.uint64(0)
+    for at in range(size):
+        number = number << np.uint64(8) | np.uint64(byte_at(address, at))
+    return number
+
+
+@part
+def is_equal(left: Any, right: Any, length: Any) -> Any:
+    """Whether the bytes at two addresses are the same."""
+    at = 0
+    while at + 8 <= length:
+        if word_at(left + at, 0) != word_at(right + at, 0):
+            return False
+        at += 8
+    while at < length:
+        if byte_at(left, at) != byte_at(right, at):
+            return False
+        at += 1
+    return True
 
 
 def _load(builder: Any, address: Any, vector: Any) -> Any:

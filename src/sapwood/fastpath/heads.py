@@ -21,36 +21,20 @@ from sapwood.compiled.cpython import (
     new_text,
     release,
 )
-from sapwood.compiled.raw import byte_at, long_at, set_long, word_at
-from sapwood.fastpath.keys import is_equal
+from sapwood.compiled.raw import big_endian, byte_at, is_equal, long_at, set_long, word_at
 from sapwood.fastpath.state import ENGINE, NAME_COLUMNS, NAME_NUMBERS, NAMES, NAMES_MAX
 from sapwood.filters.limits import DEFAULT_LIMITS
 from sapwood.matching.exact import FALSE, FLOAT, INTEGER, MISSING, TEXT, TRUE, as_float
 from sapwood.matching.layout import POINTS
 from sapwood.matching.reading import BITS, LENGTH, OUT, attribute_at, note_value, touch_point
+from sapwood.wire import markers
 
 _NAME_BYTES_MAX = DEFAULT_LIMITS.attribute_name_chars_max
-
-# How msgpack begins what a head may hold.
-_SHORT_MAP, _SHORT_MAP_END, _MAP_16 = 0x80, 0x90, 0xDE
-_SHORT_TEXT, _SHORT_TEXT_END, _TEXT_8, _TEXT_16 = 0xA0, 0xC0, 0xD9, 0xDA
-_FALSE, _TRUE, _FLOAT_64 = 0xC2, 0xC3, 0xCB
-_UNSIGNED_8, _UNSIGNED_64, _SIGNED_8, _SIGNED_64 = 0xCC, 0xCF, 0xD0, 0xD3
-_NEGATIVE = 0xE0
 
 _NAME_AT, _NAME_LENGTH, _NAME_NUMBER = range(NAME_COLUMNS)
 """Columns of a name that was read before: where it stands, how long it is, its number or -1."""
 
 _HIGH_BITS = np.uint64(0x8080808080808080)
-
-
-@part
-def _number_at(address: Any, size: Any) -> Any:
-    """A big-endian number of some bytes."""
-    number = np.uint64(0)
-    for at in range(size):
-        number = number << np.uint64(8) | np.uint64(byte_at(address, at))
-    return number
 
 
 @part
@@ -93,12 +77,12 @@ def _read_text(memory: Any, at: Any, end: Any) -> Any:
     """
     marker = np.int64(byte_at(at, 0))
     start = at + 1
-    if _SHORT_TEXT <= marker < _SHORT_TEXT_END:
-        length = marker - _SHORT_TEXT
-    elif marker == _TEXT_8 and at + 2 <= end:
+    if markers.SHORT_TEXT <= marker < markers.SHORT_TEXT_END:
+        length = marker - markers.SHORT_TEXT
+    elif marker == markers.TEXT_8 and at + 2 <= end:
         length, start = np.int64(byte_at(at, 1)), at + 2
-    elif marker == _TEXT_16 and at + 3 <= end:
-        length, start = np.int64(_number_at(at + 1, 2)), at + 3
+    elif marker == markers.TEXT_16 and at + 3 <= end:
+        length, start = np.int64(big_endian(at + 1, 2)), at + 3
     else:
         return 0
     set_long(memory, BITS, start)
@@ -109,11 +93,11 @@ def _read_text(memory: Any, at: Any, end: Any) -> Any:
 @part
 def _read_integer(memory: Any, at: Any, marker: Any, end: Any) -> Any:
     """Where an integer of several bytes ends, its bits in scratch; 0 if it is not acceptable."""
-    is_signed = marker >= _SIGNED_8
-    size = 1 << (marker - (_SIGNED_8 if is_signed else _UNSIGNED_8))
+    is_signed = marker >= markers.SIGNED_8
+    size = 1 << (marker - (markers.SIGNED_8 if is_signed else markers.UNSIGNED_8))
     if at + 1 + size > end:
         return 0
-    bits = np.int64(_number_at(at + 1, size))
+    bits = np.int64(big_endian(at + 1, size))
     if is_signed:
         spare = 64 - 8 * size
         bits = (bits << spare) >> spare
@@ -130,18 +114,18 @@ def _read_value(memory: Any, at: Any, end: Any) -> Any:
     The kind is MISSING if it is not acceptable.
     """
     marker = np.int64(byte_at(at, 0))
-    if marker < _SHORT_MAP or marker >= _NEGATIVE:
-        set_long(memory, BITS, marker if marker < _SHORT_MAP else marker - 256)
+    if marker < markers.SHORT_MAP or marker >= markers.NEGATIVE:
+        set_long(memory, BITS, marker if marker < markers.SHORT_MAP else marker - 256)
         return INTEGER, at + 1
-    if marker in (_FALSE, _TRUE):
-        return (FALSE if marker == _FALSE else TRUE), at + 1
-    if marker == _FLOAT_64:
+    if marker in (markers.FALSE, markers.TRUE):
+        return (FALSE if marker == markers.FALSE else TRUE), at + 1
+    if marker == markers.FLOAT_64:
         if at + 9 > end:
             return MISSING, at
-        bits = np.int64(_number_at(at + 1, 8))
+        bits = np.int64(big_endian(at + 1, 8))
         set_long(memory, BITS, bits)
         return (FLOAT if np.isfinite(as_float(bits)) else MISSING), at + 9
-    if _UNSIGNED_8 <= marker <= _SIGNED_64:
+    if markers.UNSIGNED_8 <= marker <= markers.SIGNED_64:
         following = _read_integer(memory, at, marker, end)
         return (INTEGER if following else MISSING), following
     following = _read_text(memory, at, end)
@@ -211,10 +195,10 @@ def _touch(lanes: Any, memory: Any, event: Any, number: Any, kind: Any) -> Any:
 def _map_size(at: Any, end: Any) -> Any:
     """How many attributes there are, and where the first begins; -1 if too many, or no map."""
     marker = np.int64(byte_at(at, 0))
-    if _SHORT_MAP <= marker < _SHORT_MAP_END:
-        return marker - _SHORT_MAP, at + 1
-    if marker == _MAP_16 and at + 3 <= end:
-        count = np.int64(_number_at(at + 1, 2))
+    if markers.SHORT_MAP <= marker < markers.SHORT_MAP_END:
+        return marker - markers.SHORT_MAP, at + 1
+    if marker == markers.MAP_16 and at + 3 <= end:
+        count = np.int64(big_endian(at + 1, 2))
         return (count if count <= NAMES_MAX else -1), at + 3
     return -1, at
 

@@ -14,17 +14,17 @@ import numpy as np
 
 from sapwood.compiled.compiling import kernel, part
 from sapwood.compiled.raw import (
-    byte_at,
     float_at,
     int_at,
+    is_equal,
     long_at,
     set_int,
     set_long,
     set_word,
     word_at,
 )
+from sapwood.compiled.table import find, hash_of, put
 from sapwood.fastpath.heads import forget_names, read_attributes
-from sapwood.fastpath.keys import find, hash_of, is_equal, put
 from sapwood.fastpath.state import (
     ATTRIBUTES_SALT,
     DESTINATIONS_SALT,
@@ -40,6 +40,7 @@ from sapwood.fastpath.state import (
     FRAMES,
     FRAMES_MAX,
     ITEMS,
+    KEYS,
     LOOK_CLOSER,
     MATCHED,
     NEW_COUNT,
@@ -56,53 +57,19 @@ from sapwood.matching.kernel import mark_found
 from sapwood.matching.layout import CHUNK, FOUND, FOUND_COLUMNS, NARROW, WIDE
 from sapwood.matching.reading import accumulate_cells, forget_chunk
 from sapwood.matching.searching import search
-from sapwood.wire.frames import CONTROL, ENVELOPE_SIZE, EXPIRES, GRAY, HEADER_SIZE, NOTIFICATION
+from sapwood.wire.frames import CONTROL, ENVELOPE_SIZE, EXPIRES, HEADER_SIZE, NOTIFICATION
+from sapwood.wire.raw_frames import WITHOUT_FLAGS, header_at, publisher_in
 
-_PLAIN = ~(GRAY | EXPIRES)
 _EXPIRY_AT = 16
 """Where the body of a notification has its expiry."""
-
-# How the head of a notification begins: a pair, a text.
-_SHORT_TEXT, _SHORT_TEXT_END, _TEXT_8 = 0xA0, 0xC0, 0xD9
-_HEAD_MIN = 4
 
 _ONE = np.uint64(1)
 
 
 @part
-def _little(address: Any, size: Any) -> Any:
-    """A little-endian number of some bytes."""
-    number = np.int64(0)
-    for at in range(size):
-        number |= np.int64(byte_at(address, at)) << (8 * at)
-    return number
-
-
-@part
-def frame_at(address: Any) -> Any:
-    """Type, length of head and length of body of the frame at an address."""
-    return np.int64(byte_at(address, 0)), _little(address + 5, 2), _little(address + 1, 4)
-
-
-@part
-def _attributes_at(head: Any, length: Any) -> Any:
-    """Where in a head the attributes begin; 0 if that is not to be seen at once."""
-    if length < _HEAD_MIN:
-        return 0
-    marker = np.int64(byte_at(head, 1))
-    if _SHORT_TEXT <= marker < _SHORT_TEXT_END:
-        at = 2 + marker - _SHORT_TEXT
-    elif marker == _TEXT_8:
-        at = 3 + np.int64(byte_at(head, 2))
-    else:
-        return 0
-    return at if at < length else 0
-
-
-@part
 def _is_due(kind: Any, body: Any, body_length: Any, now: Any) -> Any:
     """Whether a frame is a notification that has not expired."""
-    if kind & _PLAIN != NOTIFICATION or body_length < ENVELOPE_SIZE:
+    if kind & WITHOUT_FLAGS != NOTIFICATION or body_length < ENVELOPE_SIZE:
         return False
     return kind & EXPIRES == 0 or float_at(body + _EXPIRY_AT, 0) > now
 
@@ -110,29 +77,31 @@ def _is_due(kind: Any, body: Any, body_length: Any, now: Any) -> Any:
 @part
 def _look_up(state: Any, data: Any, at: Any, end: Any, salt: Any, now: Any, stops: Any) -> Any:
     """Look up frame by frame; how many. Where it stops is noted."""
-    count = 0
+    table, count = long_at(state, KEYS), 0
     publisher, publisher_length = data, np.int64(-1)
     attributes, attributes_length, plan = data, np.int64(-1), np.int64(0)
     is_over = False
     while not is_over and count < FRAMES_MAX and at + HEADER_SIZE <= end:
-        kind, head_length, body_length = frame_at(data + at)
+        kind, head_length, body_length = header_at(data + at)
         head = data + at + HEADER_SIZE
         body = head + head_length
         if at + HEADER_SIZE + head_length + body_length > end:
             break
         found = np.int64(LOOK_CLOSER)
-        length = _attributes_at(head, head_length) if _is_due(kind, body, body_length, now) else 0
+        length = np.int64(0)
+        if _is_due(kind, body, body_length, now):
+            _, length = publisher_in(head, head_length)
         if length:
             is_known = length == publisher_length and is_equal(head, publisher, length)
             if not is_known:
-                hashed = hash_of(state, head, length, salt)
-                is_known = find(state, head, length, salt, hashed) >= 0
-                publisher, publisher_length = head, np.int64(length if is_known else -1)
+                hashed = hash_of(table, head, length, salt)
+                is_known = find(table, head, length, salt, hashed) >= 0
+                publisher, publisher_length = head, (length if is_known else np.int64(-1))
             if is_known:
                 rest, rest_length = head + length, head_length - length
                 if rest_length != attributes_length or not is_equal(rest, attributes, rest_length):
-                    hashed = hash_of(state, rest, rest_length, ATTRIBUTES_SALT)
-                    plan = find(state, rest, rest_length, ATTRIBUTES_SALT, hashed)
+                    hashed = hash_of(table, rest, rest_length, ATTRIBUTES_SALT)
+                    plan = find(table, rest, rest_length, ATTRIBUTES_SALT, hashed)
                     attributes, attributes_length = rest, rest_length
                 found = plan if plan >= 0 else np.int64(UNKNOWN)
             else:
@@ -156,14 +125,14 @@ def _plan_for(state: Any, found: Any) -> Any:
     count = int_at(found, 0)
     if not 0 <= count < FOUND_COLUMNS:
         return np.int64(LOOK_CLOSER)
-    length = np.int64(4 * count)
-    hashed = hash_of(state, found + 4, length, DESTINATIONS_SALT)
-    plan = find(state, found + 4, length, DESTINATIONS_SALT, hashed)
+    table, length = long_at(state, KEYS), np.int64(4 * count)
+    hashed = hash_of(table, found + 4, length, DESTINATIONS_SALT)
+    plan = find(table, found + 4, length, DESTINATIONS_SALT, hashed)
     if plan >= 0:
         return plan
     number, plan = long_at(state, NEW_COUNT), long_at(state, PLAN_COUNT)
     if number == NEW_PLANS_MAX or not put(
-        state, found + 4, length, DESTINATIONS_SALT, hashed, plan
+        table, found + 4, length, DESTINATIONS_SALT, hashed, plan
     ):
         return np.int64(LOOK_CLOSER)
     new = long_at(state, NEW_PLANS) + 4 * FOUND_COLUMNS * number
@@ -180,12 +149,13 @@ def _remember(state: Any, address: Any, length: Any, plan: Any) -> None:
 
     Where no attributes ever come again, remembering them costs more than matching.
     """
-    hashed = hash_of(state, address, length, ATTRIBUTES_SALT)
+    table = long_at(state, KEYS)
+    hashed = hash_of(table, address, length, ATTRIBUTES_SALT)
     door = long_at(state, DOOR) + 8 * (np.int64(hashed >> np.uint64(20)) & (DOOR_SIZE - 1))
     if word_at(door, 0) != hashed:
         set_word(door, 0, hashed)
-    elif find(state, address, length, ATTRIBUTES_SALT, hashed) < 0:
-        put(state, address, length, ATTRIBUTES_SALT, hashed, plan)
+    elif find(table, address, length, ATTRIBUTES_SALT, hashed) < 0:
+        put(table, address, length, ATTRIBUTES_SALT, hashed, plan)
 
 
 @part

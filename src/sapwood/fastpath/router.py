@@ -11,15 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from sapwood.compiled.cpython import BYTES_OFFSET
+from sapwood.compiled.table import remember
 from sapwood.fastpath.kernel import route
-from sapwood.fastpath.keys import remember
 from sapwood.fastpath.state import (
     ATTRIBUTES_SALT,
     ENGINE,
     ITEMS,
     MATCHED,
     NAME_NUMBERS,
-    NEEDS_ROOM,
     NEW_COUNT,
     PLAN_COUNT,
     POSITION,
@@ -34,8 +33,6 @@ LONG_READ_BYTES = 2048
 """Length of a read from which on compiled code pays: some sixteen frames."""
 
 _SIZE_MIN = 1024
-_SEED = hash("sapwood.fastpath") & 0x7FFFFFFFFFFFFFFF
-"""As unpredictable as Python's own hashes. Where keys go changes no answer."""
 
 
 class RoutedRun(NamedTuple):
@@ -65,32 +62,31 @@ class Router(Generic[Plan]):
         self._sources: dict[str, int] = {}
         self._numbers: dict[int, int] = {}
         """Of plans that came from outside, by identity."""
-        self._state = State(_SEED)
-        self._state.open_keys(_SIZE_MIN)
+        self._state = State(_SIZE_MIN)
 
     def clear(self) -> None:
         """Forget everything."""
         if self._sources or self.plans:
-            self._open(self._state.size)
+            self._open(self._state.keys.size)
 
     def _open(self, size: int) -> None:
         self.plans = []
         self._sources = {}
         self._numbers = {}
-        self._state.open_keys(size)
+        self._state.clear(size)
 
     def remember(self, source: str, publisher: bytes, attributes: bytes, plan: Plan) -> None:
         """A source may send what a publisher publishes, and attributes go where a plan says."""
         state = self._state
         salt = self._salt(source)
-        remember(state.address, id(publisher) + BYTES_OFFSET, len(publisher), salt, 0)
+        remember(state.keys.address, id(publisher) + BYTES_OFFSET, len(publisher), salt, 0)
         number = self._numbers.get(id(plan))
         if number is None:
             number = self._numbers[id(plan)] = len(self.plans)
             self.plans.append(plan)
             state.numbers[PLAN_COUNT] = len(self.plans)
         at = id(attributes) + BYTES_OFFSET
-        remember(state.address, at, len(attributes), ATTRIBUTES_SALT, number)
+        remember(state.keys.address, at, len(attributes), ATTRIBUTES_SALT, number)
 
     def _salt(self, source: str) -> int:
         number = self._sources.get(source)
@@ -108,8 +104,8 @@ class Router(Generic[Plan]):
         """
         state = self._state
         numbers = state.numbers
-        if numbers[NEEDS_ROOM]:
-            self._open(min(2 * state.size, self._size_max))
+        if state.keys.needs_room:
+            self._open(min(2 * state.keys.size, self._size_max))
         salt = self._salt(source)
         engine = self._index.engine()
         numbers[ENGINE], numbers[NAME_NUMBERS], numbers[ITEMS] = engine

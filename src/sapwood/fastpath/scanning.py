@@ -9,20 +9,16 @@ import numpy as np
 from sapwood.compiled.compiling import kernel
 from sapwood.compiled.cpython import BYTES_OFFSET
 from sapwood.compiled.raw import set_long
-from sapwood.fastpath.kernel import frame_at
 from sapwood.wire.frames import (
     BODY_BYTES_MAX,
     CONTROL,
     ENVELOPE_SIZE,
-    EXPIRES,
-    GRAY,
     HEADER_SIZE,
     LINK,
     NOTIFICATION,
 )
+from sapwood.wire.raw_frames import WITHOUT_FLAGS, header_at
 from sapwood.wire.scan import Scan
-
-_PLAIN = ~(GRAY | EXPIRES)
 
 _found = np.zeros(3, np.int64)
 _found_at = _found.ctypes.data
@@ -33,8 +29,8 @@ def _scan(data: Any, end: Any, found: Any) -> Any:
     """Where the last whole frame ends, or -1 for a body of a wrong length; the rest is written."""
     at, frames, links, control = 0, 0, 0, 0
     while at + HEADER_SIZE <= end:
-        kind, head, body = frame_at(data + at)
-        if body > BODY_BYTES_MAX or (kind & _PLAIN == NOTIFICATION and body < ENVELOPE_SIZE):
+        kind, head, body = header_at(data + at)
+        if body > BODY_BYTES_MAX or (kind & WITHOUT_FLAGS == NOTIFICATION and body < ENVELOPE_SIZE):
             return -1
         size = HEADER_SIZE + head + body
         if at + size > end:

@@ -7,18 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.compiled.table import ByteTable
 from sapwood.matching.layout import CHUNK, FOUND_COLUMNS
 
 (
     KEYS,
-    KEYS_MASK,
-    KEYS_USED,
-    KEYS_MAX,
-    BYTES,
-    BYTES_USED,
-    BYTES_MAX,
-    NEEDS_ROOM,
-    SEED,
     DOOR,
     FRAMES,
     RUNS,
@@ -32,15 +25,13 @@ from sapwood.matching.layout import CHUNK, FOUND_COLUMNS
     ENGINE,
     NAME_NUMBERS,
     ITEMS,
-) = range(22)
-"""The hash table (``keys.py``): its places, how many they are less one, how many are taken and may
-be; the bytes of all keys, how many are taken and may be; whether something found no room; what
-hashes begin with. The hashes of heads seen once. Room for the frames and runs of a read, for the
-events of a chunk, for the names of the attributes read last. Plans made for new sets of
+) = range(14)
+"""The table of keys, and the hashes of heads seen once. Room for the frames and runs of a read, for
+the events of a chunk, for the names of the attributes read last. Plans made for new sets of
 destinations, how many, and how many plans there are at all. How many notifications were matched,
 and where a read stopped. The matching engine: its memory, its names, its destinations."""
 
-STATE_SIZE = 22
+STATE_SIZE = 14
 
 FRAMES_MAX = 2048
 """Frames of a read that are routed in one go."""
@@ -67,15 +58,14 @@ UNKNOWN = -2
 ATTRIBUTES_SALT, DESTINATIONS_SALT, SOURCES_SALT = 0, 1, 2
 """What a key is: attributes, numbers of destinations, or, from there on by source, a publisher."""
 
-KEY_COLUMNS = 4
-
 
 class State:
     """The array of numbers and addresses, and the arrays they point to."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, size: int) -> None:
         self.numbers = np.zeros(STATE_SIZE, np.int64)
         self.address = self.numbers.ctypes.data
+        self.keys = ByteTable(size, key_bytes=64)
         self.runs = np.zeros((FRAMES_MAX, RUN_COLUMNS), np.int64)
         self.new_plans = np.zeros((NEW_PLANS_MAX, FOUND_COLUMNS), np.int32)
         self._others: dict[int, NDArray[Any]] = {
@@ -88,18 +78,10 @@ class State:
         }
         for number, array in self._others.items():
             self.numbers[number] = array.ctypes.data
-        self.numbers[SEED] = seed
-        self.size = 0
+        self.numbers[KEYS] = self.keys.address
 
-    def open_keys(self, size: int) -> None:
-        """An empty hash table with ``size`` places, a power of two."""
-        if size != self.size:
-            self.size = size
-            self._others[KEYS] = np.zeros((size, KEY_COLUMNS), np.int64)
-            self._others[BYTES] = np.zeros(64 * size // 2, np.uint8)
-            self.numbers[[KEYS, BYTES]] = [self._others[at].ctypes.data for at in (KEYS, BYTES)]
-            self.numbers[[KEYS_MASK, KEYS_MAX, BYTES_MAX]] = size - 1, size // 2, 64 * size // 2
-        else:
-            self._others[KEYS].fill(0)
+    def clear(self, size: int) -> None:
+        """Remove all keys, and have ``size`` places for them from now on."""
+        self.keys.clear(size)
         self._others[DOOR].fill(0)
-        self.numbers[[KEYS_USED, BYTES_USED, NEEDS_ROOM, PLAN_COUNT, NEW_COUNT]] = 0
+        self.numbers[[PLAN_COUNT, NEW_COUNT]] = 0
