@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from sapwood.compiled import compiling
+from sapwood.compiled.warm import kernels
 from sapwood.fastpath.kernel import route
 from sapwood.matching.kernel import match_events
-from sapwood.matching.warm import exercise, kernels
+from sapwood.matching.warm import exercise
 
 
 def stamp_of(path: Path) -> str:
@@ -73,7 +74,7 @@ def test_a_kernel_depends_on_what_its_module_imports(
 def test_every_kernel_has_the_stamp_where_numba_looks_for_it() -> None:
     """Numba has no public way to set it; should the private one go, this says so."""
     exercise()
-    found = kernels()
+    found = kernels("sapwood")
     assert "sapwood.matching.kernel.match_events" in found
     for name, kernel in found.items():
         source = Path(kernel.py_func.__code__.co_filename)

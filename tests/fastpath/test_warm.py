@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from sapwood.compiled.table import remember
 from sapwood.fastpath import kernel, scanning, warm
 
@@ -15,10 +13,3 @@ def test_all_kernels_of_the_fast_path_are_exercised() -> None:
     kernels: list[Any] = [remember, kernel.route, scanning._scan]
     for compiled in kernels:
         assert len(compiled.signatures) == 1, compiled.__name__
-
-
-def test_the_command_says_what_it_did(capsys: pytest.CaptureFixture[str]) -> None:
-    warm.main()
-    said = capsys.readouterr().err.splitlines()
-    assert said[0].endswith("s)")
-    assert said[1] == "the kernels of sapwood.fastpath: ready"

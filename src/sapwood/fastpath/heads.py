@@ -24,9 +24,9 @@ from sapwood.compiled.cpython import (
 from sapwood.compiled.raw import big_endian, byte_at, is_equal, long_at, set_long, word_at
 from sapwood.fastpath.state import ENGINE, NAME_COLUMNS, NAME_NUMBERS, NAMES, NAMES_MAX
 from sapwood.filters.limits import DEFAULT_LIMITS
+from sapwood.matching.chunk import BITS, LENGTH, OUT, attribute_at, note_value, touch_point
 from sapwood.matching.exact import FALSE, FLOAT, INTEGER, MISSING, TEXT, TRUE, as_float
 from sapwood.matching.layout import POINTS
-from sapwood.matching.reading import BITS, LENGTH, OUT, attribute_at, note_value, touch_point
 from sapwood.wire import markers
 
 _NAME_BYTES_MAX = DEFAULT_LIMITS.attribute_name_chars_max

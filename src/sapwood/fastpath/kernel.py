@@ -1,4 +1,4 @@
-"""The kernel of the router: frames of a read in, runs of frames with one plan out.
+"""The kernel of the fast path: frames of a read in, runs of frames with one plan out.
 
 Three passes. Every frame's publisher and attributes are looked up among those remembered; the
 attributes that are not known are matched, many at once, straight from their bytes; neighbours with
@@ -53,17 +53,15 @@ from sapwood.fastpath.state import (
     UNKNOWN,
 )
 from sapwood.matching import layout
+from sapwood.matching.chunk import accumulate_cells, begin_chunk, forget_chunk, set_bit
 from sapwood.matching.kernel import mark_found
 from sapwood.matching.layout import CHUNK, FOUND, FOUND_COLUMNS, NARROW, WIDE
-from sapwood.matching.reading import accumulate_cells, forget_chunk
 from sapwood.matching.searching import search
 from sapwood.wire.frames import CONTROL, ENVELOPE_SIZE, EXPIRES, HEADER_SIZE, NOTIFICATION
 from sapwood.wire.raw_frames import WITHOUT_FLAGS, header_at, publisher_in
 
 _EXPIRY_AT = 16
 """Where the body of a notification has its expiry."""
-
-_ONE = np.uint64(1)
 
 
 @part
@@ -162,18 +160,14 @@ def _remember(state: Any, address: Any, length: Any, plan: Any) -> None:
 def _match(lanes: Any, state: Any, count: Any) -> None:
     """Find the plans of the frames that were noted as the events of a chunk."""
     memory, events = long_at(state, ENGINE), long_at(state, EVENTS)
-    set_long(memory, layout.EPOCH, long_at(memory, layout.EPOCH) + 1)
-    set_long(memory, layout.TOUCHED_COUNT, 0)
-    set_long(memory, layout.FIRST_EVENT, 0)
-    active = long_at(memory, layout.TABLE) + 8 * len(lanes) * layout.ACTIVE
+    begin_chunk(memory, 0)
     for event in range(count):
         frame = long_at(events, event)
         found = long_at(memory, FOUND) + 4 * FOUND_COLUMNS * event
         start, end = long_at(frame, FRAME_ATTRIBUTES), long_at(frame, FRAME_BODY)
         set_int(found, 0, -1)
         if read_attributes(lanes, state, event, start, end):
-            word = word_at(active, event >> 6) | _ONE << np.uint64(event & 63)
-            set_word(active, event >> 6, word)
+            set_bit(lanes, long_at(memory, layout.TABLE), layout.ACTIVE, event)
             set_int(found, 0, 0)
     accumulate_cells(lanes, memory)
     mark_found(lanes, memory, 0)

@@ -1,12 +1,10 @@
-"""Compile the kernels of a broker and keep them on disk: ``python -m sapwood.fastpath.warm``.
+"""Use all kernels of a broker once: those of the matching engine, and those of long reads.
 
-Those of the matching engine, and those that route long reads. A broker does this before it listens
-(loading takes less than a second), so that nobody's first notification waits for a compiler.
+A broker does this before it listens (loading takes less than a second), so that nobody's first
+notification waits for a compiler.
 """
 
 from __future__ import annotations
-
-import sys
 
 from sapwood.fastpath.router import Router
 from sapwood.fastpath.scanning import scan_long
@@ -26,14 +24,3 @@ def exercise() -> None:
     data = b"".join(encode_notification(head, 1, 0.0) for head in heads)
     router.route("p", data, 0, 0.0, stops=True)
     scan_long(data)
-
-
-def main() -> None:
-    """Compile what is not compiled yet, and say so."""
-    warm.main()
-    exercise()
-    sys.stderr.write("the kernels of sapwood.fastpath: ready\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -8,11 +8,11 @@ import numpy as np
 
 from sapwood.compiled.compiling import kernel, part
 from sapwood.compiled.raw import int_at, long_at, set_long, set_word
+from sapwood.matching.chunk import begin_chunk, forget_chunk, note_touched
+from sapwood.matching.dictionaries import read_chunk
 from sapwood.matching.layout import (
     CHUNK,
     DESTINATION_SLOT,
-    EPOCH,
-    FIRST_EVENT,
     FORWARDING,
     ITEMS,
     NARROW,
@@ -20,7 +20,6 @@ from sapwood.matching.layout import (
     TABLE,
     WIDE,
 )
-from sapwood.matching.reading import forget_chunk, note_touched, read_chunk
 from sapwood.matching.searching import search
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -31,8 +30,7 @@ def _match_chunk(
     lanes: Any, memory: Any, events: Any, first: Any, count: Any, names: Any, exclude: Any
 ) -> Any:
     """Match one chunk; -1, or the number of a bad event."""
-    set_long(memory, EPOCH, long_at(memory, EPOCH) + 1)
-    set_long(memory, FIRST_EVENT, first)
+    begin_chunk(memory, first)
     bad = read_chunk(lanes, memory, events, first, count, names)
     if bad < 0:
         if exclude >= 0:

@@ -31,6 +31,7 @@ from sapwood.compiled.raw import (
     set_word,
     word_at,
 )
+from sapwood.matching.chunk import is_empty, note_touched
 from sapwood.matching.exact import compare_text, holds, is_after_cut
 from sapwood.matching.layout import (
     ACTIVE,
@@ -98,7 +99,6 @@ from sapwood.matching.layout import (
     VALUE_KIND,
     VALUE_LENGTH,
 )
-from sapwood.matching.reading import is_empty, note_touched
 
 FEW_EVENTS = 8
 """Up to this many events of a mask, a lazy constraint is evaluated for them alone."""

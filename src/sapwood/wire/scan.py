@@ -116,6 +116,6 @@ def size_of_next(data: bytes) -> int:
 def skip(data: bytes, count: int) -> bytes:
     """A run of whole frames without its first few."""
     at = 0
-    for *_, end in islice(walk(data), count):
+    for _, _, _, _, end in islice(walk(data), count):
         at = end
     return data[at:]
