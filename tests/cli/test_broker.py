@@ -15,10 +15,10 @@ from runtime.serving import chain_in_background
 from sapwood.cli.main import run
 from sapwood.protocol import handshake
 from sapwood.protocol.tree import Topology
-from sapwood.runtime.broker_process import BrokerProcess
-from sapwood.runtime.local_network import LocalNetwork
+from sapwood.runtime.config.settings import Settings
+from sapwood.runtime.local.broker_process import BrokerProcess
+from sapwood.runtime.local.local_network import LocalNetwork
 from sapwood.runtime.session import note_part
-from sapwood.runtime.settings import Settings
 
 pytestmark = pytest.mark.slow
 

@@ -16,12 +16,12 @@ from runtime.test_connection import Memory
 from sapwood.errors import RefusedError
 from sapwood.protocol.handshake import WRONG_NETWORK, Hello, Resume, Welcome
 from sapwood.runtime.address import Address
+from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.connection import Connection
 from sapwood.runtime.joining import Joining
 from sapwood.runtime.node import Node
 from sapwood.runtime.peer import Peer
 from sapwood.runtime.server import Server
-from sapwood.runtime.settings import Settings
 
 
 def free_port() -> int:

@@ -20,8 +20,8 @@ from sapwood.protocol.handshake import (
     Welcome,
 )
 from sapwood.protocol.messages import CODEC, Subscribe
+from sapwood.runtime.config.settings import ClientSettings, LinkSettings
 from sapwood.runtime.node import Node
-from sapwood.runtime.settings import ClientSettings, LinkSettings
 
 SMALL = ClientSettings(buffer_bytes=64 * 1024, window_bytes=8 * 1024)
 PAYLOAD = bytes(1000)

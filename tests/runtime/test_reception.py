@@ -31,9 +31,9 @@ from sapwood.protocol.handshake import (
 )
 from sapwood.protocol.messages import CODEC, Subscribe
 from sapwood.runtime import reception
+from sapwood.runtime.config.settings import ClientSettings, Settings
 from sapwood.runtime.node import Node
 from sapwood.runtime.reception import Reception
-from sapwood.runtime.settings import ClientSettings, Settings
 from sapwood.runtime.subscription import Gap
 from sapwood.wire.frames import CONTROL, LINK, NOTIFICATION, encode_head, encode_notification, frame
 

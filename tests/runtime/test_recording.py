@@ -9,9 +9,9 @@ import sapwood
 from runtime.living import broker, run, until, url
 from sapwood.protocol.channel import Channel, ChannelLimits
 from sapwood.protocol.spool import Run
+from sapwood.runtime.config.settings import ClientSettings, TraceSettings
 from sapwood.runtime.peer import Peer
 from sapwood.runtime.recording import ABANDONED, IN_DOUBT, NO_ROOM, Recording
-from sapwood.runtime.settings import ClientSettings, TraceSettings
 from sapwood.runtime.tracing import Tracer
 from sapwood.trace import Row, RunSettings, read
 from sapwood.wire.frames import encode_head, encode_notification

@@ -11,7 +11,7 @@ from typing import Self
 
 from sapwood.demo.proxy import Proxy
 from sapwood.protocol.tree import Link, Topology
-from sapwood.runtime.local_network import LocalNetwork
+from sapwood.runtime.local.local_network import LocalNetwork
 from sapwood.sim.topology import make_topology
 
 RUN = "demo"

@@ -44,10 +44,10 @@ from sapwood.protocol.messages import (
 from sapwood.runtime.address import parse_address
 from sapwood.runtime.claims import Claim, Claims
 from sapwood.runtime.client_stream import Stream
+from sapwood.runtime.config.settings import DEFAULT_PORT
 from sapwood.runtime.dispatch import Dispatch
 from sapwood.runtime.flow import SLOW_POLICIES
 from sapwood.runtime.publishing import Publishing
-from sapwood.runtime.settings import DEFAULT_PORT
 from sapwood.runtime.subscription import Gap, Subscription
 from sapwood.wire.frames import BODY_BYTES_MAX
 

@@ -46,11 +46,11 @@ from sapwood.protocol.handshake import (
 from sapwood.protocol.messages import CODEC, Refused, Surveyed
 from sapwood.protocol.spool import Run
 from sapwood.runtime.clock import Clock
+from sapwood.runtime.config.settings import ClientSettings, LinkSettings, Settings
 from sapwood.runtime.connection import Connection
 from sapwood.runtime.flow import DISCONNECT, Flow
 from sapwood.runtime.peer import Peer
 from sapwood.runtime.recording import ABANDONED, NO_ROOM, Recording
-from sapwood.runtime.settings import ClientSettings, LinkSettings, Settings
 from sapwood.runtime.tracing import Tracer
 from sapwood.runtime.upkeep import EXCESS_MAX, Upkeep
 from sapwood.trace.schema import RunSettings

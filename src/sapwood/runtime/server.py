@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 
 from sapwood.errors import ListenError, RefusedError, UnreachableError
 from sapwood.runtime.address import Address, parse_address, parse_admin
+from sapwood.runtime.admin.rates import Rates
+from sapwood.runtime.admin.status import JoinStatus, Status
+from sapwood.runtime.admin.status_taker import StatusTaker
+from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.joining import Joining
 from sapwood.runtime.node import Node
-from sapwood.runtime.rates import Rates
 from sapwood.runtime.reception import HANDSHAKE_SECONDS, Reception
 from sapwood.runtime.session import next_session, note_part, was_part
-from sapwood.runtime.settings import Settings
-from sapwood.runtime.status import JoinStatus, Status
-from sapwood.runtime.status_taker import StatusTaker
 from sapwood.runtime.tls import client_context, exposure, server_context
 
 if TYPE_CHECKING:
-    from sapwood.runtime.admin import Admin
+    from sapwood.runtime.admin.endpoint import Admin
 
 LOOK_SECONDS = 1.0
 """How often counts are looked at for their rates."""
@@ -148,7 +148,7 @@ class Server:
         self._tell(f"broker {self.settings.id}: {problem} (trying again)")
 
     async def _start_admin(self, address: Address) -> None:
-        from sapwood.runtime.admin import Admin  # noqa: PLC0415 - a web server, if one is wanted
+        from sapwood.runtime.admin.endpoint import Admin  # noqa: PLC0415 - a web server, if one is wanted
 
         self.admin = Admin(self.status)
         await self.admin.start(address)

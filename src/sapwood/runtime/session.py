@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from sapwood.errors import ListenError
-from sapwood.runtime.settings import Settings
+from sapwood.runtime.config.settings import Settings
 
 
 def next_session(settings: Settings) -> int:

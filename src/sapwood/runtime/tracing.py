@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from sapwood.errors import TraceWriteError
 from sapwood.runtime import tracing_warm
-from sapwood.runtime.settings import TraceSettings
+from sapwood.runtime.config.settings import TraceSettings
 from sapwood.runtime.tracing_columns import NO_FRAMES, Begun, Happening, Item, Segment
 from sapwood.runtime.tracing_frames import Frames
 from sapwood.runtime.tracing_orders import Orders

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sapwood.runtime.rates import NO_RATE, Rate, Rates
+from sapwood.runtime.admin.rates import NO_RATE, Rate, Rates
 
 
 def test_a_rate_needs_two_looks() -> None:

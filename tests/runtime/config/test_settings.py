@@ -6,8 +6,8 @@ import msgspec
 from msgspec.inspect import Metadata, StructType, type_info
 
 from sapwood.routing.algorithms import ALGORITHMS
+from sapwood.runtime.config.settings import ClientSettings, LinkSettings, Settings
 from sapwood.runtime.flow import SLOW_POLICIES
-from sapwood.runtime.settings import ClientSettings, LinkSettings, Settings
 
 
 def test_every_setting_is_described() -> None:

@@ -22,8 +22,8 @@ from starlette.routing import Route
 
 from sapwood.errors import ListenError
 from sapwood.runtime.address import Address
-from sapwood.runtime.metrics import METRICS_TYPE, exposition
-from sapwood.runtime.status import Status
+from sapwood.runtime.admin.metrics import METRICS_TYPE, exposition
+from sapwood.runtime.admin.status import Status
 
 
 class _Server(uvicorn.Server):

@@ -14,8 +14,8 @@ from urllib.request import urlopen
 import msgspec
 
 from sapwood.protocol.messages import BrokerReport
+from sapwood.runtime.admin.status import Status
 from sapwood.runtime.client import Bus
-from sapwood.runtime.status import Status
 
 _ANSWER_SECONDS = 2.0
 

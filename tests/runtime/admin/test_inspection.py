@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from runtime.serving import free_port, run, serving
 from runtime.statuses import STATUS
 from sapwood.protocol.messages import BrokerReport
-from sapwood.runtime.client import connect
-from sapwood.runtime.inspection import (
+from sapwood.runtime.admin.inspection import (
     BrokerView,
     NetworkView,
     fetch_status,
     inspect,
     natural,
 )
+from sapwood.runtime.client import connect
 
 
 def view(*reports: BrokerReport, unreachable: tuple[str, ...] = ()) -> NetworkView:

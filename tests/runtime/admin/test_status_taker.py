@@ -7,7 +7,7 @@ from pathlib import Path
 from runtime.living import until
 from runtime.serving import run, serving
 from sapwood.runtime.client import connect
-from sapwood.runtime.settings import ClientSettings, TraceSettings
+from sapwood.runtime.config.settings import ClientSettings, TraceSettings
 
 
 def test_a_linked_broker_with_a_client() -> None:

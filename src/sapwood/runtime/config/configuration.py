@@ -20,7 +20,7 @@ from msgspec.inspect import Field, Metadata, StructType, type_info
 from sapwood.errors import AddressError, ConfigurationError
 from sapwood.misfits import joined, misfit
 from sapwood.runtime.address import parse_address, parse_admin
-from sapwood.runtime.settings import Settings
+from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.tls import admin_exposure, exposure
 
 TOKEN_VARIABLE = "SAPWOOD_TOKEN"  # noqa: S105 - where the secret is, not the secret

@@ -14,7 +14,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector, CollectorRegistry
 
-from sapwood.runtime.status import LINKED, ClientStatus, NeighbourStatus, Status
+from sapwood.runtime.admin.status import LINKED, ClientStatus, NeighbourStatus, Status
 
 METRICS_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 

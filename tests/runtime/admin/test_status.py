@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from runtime.statuses import CLIENT, NEIGHBOUR, STATUS
-from sapwood.runtime.status import Status
+from sapwood.runtime.admin.status import Status
 
 
 def test_it_survives_json() -> None:

@@ -2,7 +2,7 @@
 
 It costs a walk over neighbours and clients and nothing else; the broker keeps no books for it that
 it does not need anyway. Rates are differences of counts, taken by whoever asks regularly (see
-``sapwood.runtime.rates``).
+``sapwood.runtime.admin.rates``).
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from importlib.metadata import version
 from sapwood.protocol.clients import SUBSCRIBED
 from sapwood.protocol.handshake import VERSIONS
 from sapwood.runtime.address import Address
-from sapwood.runtime.node import Node
-from sapwood.runtime.peer import Peer
-from sapwood.runtime.rates import Rates
-from sapwood.runtime.status import (
+from sapwood.runtime.admin.rates import Rates
+from sapwood.runtime.admin.status import (
     AWAY,
     CONNECTED,
     LINKED,
@@ -28,6 +26,8 @@ from sapwood.runtime.status import (
     TableStatus,
     TraceStatus,
 )
+from sapwood.runtime.node import Node
+from sapwood.runtime.peer import Peer
 
 
 class StatusTaker:

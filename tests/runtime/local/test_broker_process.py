@@ -12,8 +12,8 @@ import pytest
 
 from sapwood.errors import NetworkError
 from sapwood.protocol.tree import Topology
-from sapwood.runtime.broker_process import BrokerProcess
-from sapwood.runtime.local_network import LocalNetwork
+from sapwood.runtime.local.broker_process import BrokerProcess
+from sapwood.runtime.local.local_network import LocalNetwork
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +61,7 @@ def test_it_does_not_outlive_its_starter() -> None:
         """
         import sys
         from sapwood.protocol.tree import Topology
-        from sapwood.runtime.local_network import LocalNetwork
+        from sapwood.runtime.local.local_network import LocalNetwork
         network = LocalNetwork(Topology(("B1",), ()))
         network.start()
         print(network["B1"].pid, flush=True)

@@ -6,8 +6,8 @@ import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
 from runtime.statuses import CLIENT, NEIGHBOUR, STATUS
-from sapwood.runtime.metrics import METRICS_TYPE, exposition
-from sapwood.runtime.status import Status, TraceStatus
+from sapwood.runtime.admin.metrics import METRICS_TYPE, exposition
+from sapwood.runtime.admin.status import Status, TraceStatus
 
 
 def read(status: Status) -> dict[str, float]:

@@ -12,7 +12,7 @@ from typing import Self
 
 from sapwood.errors import ListenError
 from sapwood.protocol.tree import Topology
-from sapwood.runtime.broker_process import START_SECONDS, BrokerProcess
+from sapwood.runtime.local.broker_process import START_SECONDS, BrokerProcess
 
 ADMIN_PORT_OFFSET = 1000
 """Where ports are consecutive, the admin endpoint of a broker is this far from its own."""

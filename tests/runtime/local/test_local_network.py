@@ -10,7 +10,7 @@ import pytest
 
 from sapwood.errors import ListenError, NetworkError
 from sapwood.protocol.tree import Topology
-from sapwood.runtime.local_network import LocalNetwork, _levels, _parents
+from sapwood.runtime.local.local_network import LocalNetwork, _levels, _parents
 
 TREE = Topology(("B1", "B2", "B3", "B4"), (("B1", "B2"), ("B1", "B3"), ("B2", "B4")))
 

@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from runtime.serving import ANY_PORT, run, serving
 from sapwood.errors import ListenError
 from sapwood.runtime.address import Address
-from sapwood.runtime.admin import Admin
+from sapwood.runtime.admin.endpoint import Admin
 from sapwood.runtime.client import connect
 from sapwood.runtime.server import Server
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from sapwood.runtime.rates import Rate
+from sapwood.runtime.admin.rates import Rate
 
 LINKED, AWAY = "linked", "away"
 CONNECTED = "connected"
