@@ -19,9 +19,9 @@ from sapwood.errors import TraceError, TraceRowError
 from sapwood.pipeline import audit, read_traces
 from sapwood.pipeline.auditing import COUNTS
 from sapwood.routing.algorithms import FLOODING
-from sapwood.sim.swarm import Run as SwarmRun
-from sapwood.sim.swarm import RunawayError
-from sapwood.sim.swarm_case import Case, Oracle, draw_case
+from sapwood.sim.swarm.case import Case, Oracle, draw_case
+from sapwood.sim.swarm.judging import Run as SwarmRun
+from sapwood.sim.swarm.judging import RunawayError
 from sapwood.trace import Checker, Row, RunSettings, Verdict
 from sapwood.trace.verdict import LOST, VIOLATIONS
 from sim.test_mutants import MUTANTS

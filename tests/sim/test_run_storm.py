@@ -12,9 +12,9 @@ from random import Random
 import pytest
 
 from sapwood.routing.algorithms import peer_to_peer
-from sapwood.sim.delays import UniformDelay
 from sapwood.sim.network import Network
 from sapwood.sim.run import Recorder
+from sapwood.sim.topology.delays import UniformDelay
 from sapwood.trace.checkers import Checker
 from sapwood.trace.schema import CLOCK, RunSettings
 

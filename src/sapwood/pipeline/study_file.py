@@ -20,7 +20,7 @@ import msgspec
 from sapwood.errors import ScenarioError, StudyError
 from sapwood.misfits import text_of
 from sapwood.sim.scenario import Scenario, from_mapping
-from sapwood.sim.scenario_errors import choices, explained
+from sapwood.sim.scenario.errors import choices, explained
 
 POINTS_MAX = 10_000
 """Of parameters × values; a slip of the pen soon gives millions."""

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import ParameterError
-from sapwood.sim.topology import (
+from sapwood.sim.topology.shapes import (
     SHAPES,
     Topology,
     _from_pruefer,

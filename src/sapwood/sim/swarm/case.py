@@ -25,9 +25,9 @@ from sapwood.routing.algorithms import (
     hierarchical,
     peer_to_peer,
 )
-from sapwood.sim.delays import ConstantDelay, UniformDelay
-from sapwood.sim.swarm_values import draw_attributes, draw_filter
+from sapwood.sim.swarm.values import draw_attributes, draw_filter
 from sapwood.sim.topology import SHAPES, make_topology
+from sapwood.sim.topology.delays import ConstantDelay, UniformDelay
 
 PHASE_SECONDS = 1000.0
 """From the start of one phase to the next: long enough to be quiet whatever the delays."""

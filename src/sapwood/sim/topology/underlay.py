@@ -28,7 +28,7 @@ import msgspec
 from sapwood.errors import ParameterError
 from sapwood.protocol.spanning import Candidate
 from sapwood.sim.parameters import check_at_least, check_brokers, check_order, check_positive
-from sapwood.sim.shortest import Paths, shortest_paths
+from sapwood.sim.topology.shortest import Paths, shortest_paths
 
 LIGHT_KM_PER_SECOND = 299_792.458
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sapwood.errors import ParameterError
 from sapwood.protocol.spanning import spanning_tree
 from sapwood.sim.topology import broker_names
-from sapwood.sim.underlay import (
+from sapwood.sim.topology.underlay import (
     LIGHT_KM_PER_SECOND,
     SMALL_UNDERLAY,
     Underlay,

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.sim.shortest import shortest_paths
+from sapwood.sim.topology.shortest import shortest_paths
 
 Link = tuple[int, int, float, float]
 NODES = 6

@@ -1,6 +1,6 @@
 """The swarm: random networks, random clients, and everything that must hold of them.
 
-A seed makes a case (`sapwood.sim.swarm_case`). It runs under every algorithm it is meant for, and
+A seed makes a case (`sapwood.sim.swarm.case`). It runs under every algorithm it is meant for, and
 under flooding. Phases in which everything changes come first (what is wrong must not happen), then
 one in which nothing changes any more (what is right must happen): all is quiet by then, and what is
 published is delivered exactly.
@@ -25,7 +25,7 @@ from sapwood.routing.algorithms import FLOODING
 from sapwood.sim.kernel import Action, Kernel
 from sapwood.sim.network import Network
 from sapwood.sim.run import Recorder, Sink
-from sapwood.sim.swarm_case import PHASE_SECONDS, Case, Do, Oracle, Step, Variant, draw_case
+from sapwood.sim.swarm.case import PHASE_SECONDS, Case, Do, Oracle, Step, Variant, draw_case
 from sapwood.trace.checkers import Checker
 from sapwood.trace.schema import CLOCK, DELIVERED, Row, RunSettings
 from sapwood.trace.verdict import LOST, UNEXPECTED, Verdict
@@ -300,7 +300,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
     sys.stderr.write(f"{options.count} seeds, {wrong} with problems\n")
     return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

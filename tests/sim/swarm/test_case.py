@@ -9,8 +9,7 @@ import pytest
 
 from sapwood.protocol.tree import Topology
 from sapwood.routing.algorithms import FLOODING, check_edge_routing
-from sapwood.sim.delays import ConstantDelay
-from sapwood.sim.swarm_case import (
+from sapwood.sim.swarm.case import (
     TELLING,
     Case,
     Do,
@@ -20,6 +19,7 @@ from sapwood.sim.swarm_case import (
     components,
     draw_case,
 )
+from sapwood.sim.topology.delays import ConstantDelay
 
 CASES = [draw_case(seed) for seed in range(150)]
 

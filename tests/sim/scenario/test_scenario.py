@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from sapwood.errors import ScenarioError
-from sapwood.sim.delays import UniformDelay
 from sapwood.sim.run import Simulation
 from sapwood.sim.scenario import Scenario, from_mapping, load, parse
 from sapwood.sim.topology import complete_tree
+from sapwood.sim.topology.delays import UniformDelay
 from sapwood.sim.workloads.classes import ClassWorkload
 from sapwood.sim.workloads.content import ContentWorkload
 from sapwood.sim.workloads.jobs import JobWorkload

@@ -8,9 +8,14 @@ from random import Random
 import pytest
 
 from sapwood.errors import ParameterError
-from sapwood.sim.costs import ConstantCosts, UnderlayCosts, draw_processing_costs, tree_cost
 from sapwood.sim.topology import broker_names, chain, star
-from sapwood.sim.underlay import SMALL_UNDERLAY, draw_underlay, place_brokers
+from sapwood.sim.topology.costs import (
+    ConstantCosts,
+    UnderlayCosts,
+    draw_processing_costs,
+    tree_cost,
+)
+from sapwood.sim.topology.underlay import SMALL_UNDERLAY, draw_underlay, place_brokers
 
 BROKERS = broker_names(8)
 OVERLAY = place_brokers(draw_underlay(SMALL_UNDERLAY, Random(1)), BROKERS, Random(1))

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import ParameterError
-from sapwood.sim.delays import (
+from sapwood.sim.topology import broker_names, chain, star
+from sapwood.sim.topology.delays import (
     ConstantDelay,
     DelayModel,
     JitteredDelay,
@@ -18,8 +19,7 @@ from sapwood.sim.delays import (
     UniformDelay,
     delay_bounds,
 )
-from sapwood.sim.topology import broker_names, chain, star
-from sapwood.sim.underlay import SMALL_UNDERLAY, draw_underlay, place_brokers
+from sapwood.sim.topology.underlay import SMALL_UNDERLAY, draw_underlay, place_brokers
 
 OVERLAY = place_brokers(draw_underlay(SMALL_UNDERLAY, Random(1)), broker_names(5), Random(1))
 SECONDS = st.floats(0, 10)

@@ -16,7 +16,7 @@ import msgspec
 
 from sapwood.protocol.tree import Topology
 from sapwood.sim.parameters import check_at_least, check_order
-from sapwood.sim.underlay import Overlay
+from sapwood.sim.topology.underlay import Overlay
 
 
 class LinkDelay(Protocol):

@@ -13,9 +13,9 @@ import pytest
 
 from expecting import expect_none
 from sapwood.routing.algorithms import FLOODING
-from sapwood.sim import swarm
 from sapwood.sim.kernel import Kernel
-from sapwood.sim.swarm_case import Oracle, draw_case
+from sapwood.sim.swarm import judging
+from sapwood.sim.swarm.case import Oracle, draw_case
 
 BLOCK = 25
 """Seeds of one test: enough to be worth starting, few enough to be shared between processes."""
@@ -35,27 +35,27 @@ mistakes, and finds the seeds that show them."""
 
 @pytest.mark.parametrize("seed", REGRESSIONS)
 def test_what_once_was_wrong(seed: int) -> None:
-    expect_none(swarm.failures([seed]))
+    expect_none(judging.failures([seed]))
 
 
 def test_a_few_seeds() -> None:
-    expect_none(swarm.failures(range(4)))
+    expect_none(judging.failures(range(4)))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, SEEDS_CI, BLOCK))
 def test_some_hundred_seeds(start: int) -> None:
-    expect_none(swarm.failures(range(start, start + BLOCK)))
+    expect_none(judging.failures(range(start, start + BLOCK)))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("start", range(SEEDS_CI, SEEDS_LONG, 10 * BLOCK))
 def test_tens_of_thousands_of_seeds(start: int) -> None:
-    expect_none(swarm.failures(range(start, start + 10 * BLOCK)))
+    expect_none(judging.failures(range(start, start + 10 * BLOCK)))
 
 
 def test_a_failure_names_the_seed_and_the_command() -> None:
-    found = swarm.failures([3, 4], lambda seed: ["it is odd"] if seed % 2 else [])
+    found = judging.failures([3, 4], lambda seed: ["it is odd"] if seed % 2 else [])
     case = draw_case(3)
     assert found == [
         f"seed 3 ({case.describe()}):\n  it is odd\n  again: python -m sapwood.sim.swarm --seed 3"
@@ -63,10 +63,10 @@ def test_a_failure_names_the_seed_and_the_command() -> None:
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert swarm.main(["--seed", "0", "--count", "2"]) == 0
+    assert judging.main(["--seed", "0", "--count", "2"]) == 0
     assert capsys.readouterr() == ("", "2 seeds, 0 with problems\n")
-    monkeypatch.setattr(swarm, "EVENTS_MAX", 50)
-    assert swarm.main(["--seed", "1"]) == 1
+    monkeypatch.setattr(judging, "EVENTS_MAX", 50)
+    assert judging.main(["--seed", "1"]) == 1
     out, err = capsys.readouterr()
     assert out.startswith("seed 1 (")
     assert "\n  it does not come to rest: more than 50 events\n" in out
@@ -77,8 +77,8 @@ def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
 @pytest.mark.slow
 def test_the_hash_seed_makes_no_difference() -> None:
     script = (
-        "from sapwood.sim.swarm import Run\n"
-        "from sapwood.sim.swarm_case import draw_case\n"
+        "from sapwood.sim.swarm.judging import Run\n"
+        "from sapwood.sim.swarm.case import draw_case\n"
         "from sapwood.trace.digest import Digest\n"
         "for seed in range(3, 7):\n"
         "    case = draw_case(seed)\n"
@@ -107,18 +107,18 @@ def test_runs_deliver_something() -> None:
     delivered = expected = 0
     for seed in range(5):
         case = draw_case(seed)
-        outcome = swarm.Run(case, FLOODING, {}).run()
+        outcome = judging.Run(case, FLOODING, {}).run()
         delivered += outcome.delivered.total()
         expected += len(Oracle(case).expected())
     assert delivered >= expected > 50
 
 
 def test_a_bounded_kernel_ends() -> None:
-    kernel: Kernel = swarm.BoundedKernel()
+    kernel: Kernel = judging.BoundedKernel()
 
     def again() -> None:
         kernel.at(kernel.now, again)
 
     again()
-    with pytest.raises(swarm.RunawayError):
+    with pytest.raises(judging.RunawayError):
         kernel.run()

@@ -6,7 +6,7 @@ from itertools import combinations
 from random import Random
 
 from sapwood.filters import Filter, Notification
-from sapwood.sim.swarm_values import draw_attributes, draw_filter
+from sapwood.sim.swarm.values import draw_attributes, draw_filter
 
 TEXTS = [draw_filter(Random(seed)) for seed in range(600)]
 FILTERS = [Filter(text) for text in TEXTS]

@@ -27,7 +27,10 @@ from sapwood.routing.algorithms import (
     hierarchical,
     peer_to_peer,
 )
-from sapwood.sim.delays import (
+from sapwood.sim.parameters import check_at_least, check_positive
+from sapwood.sim.scenario.errors import choices, explained
+from sapwood.sim.topology import SHAPES, complete_tree, make_topology
+from sapwood.sim.topology.delays import (
     ConstantDelay,
     DelayModel,
     JitteredDelay,
@@ -35,10 +38,7 @@ from sapwood.sim.delays import (
     UniformDelay,
     delay_bounds,
 )
-from sapwood.sim.parameters import check_at_least, check_positive
-from sapwood.sim.scenario_errors import choices, explained
-from sapwood.sim.topology import SHAPES, complete_tree, make_topology
-from sapwood.sim.underlay import UnderlayParameters, draw_underlay, place_brokers
+from sapwood.sim.topology.underlay import UnderlayParameters, draw_underlay, place_brokers
 from sapwood.sim.workloads.action import Workload
 from sapwood.sim.workloads.classes import ClassParameters, ClassWorkload
 from sapwood.sim.workloads.content import ContentParameters, ContentWorkload

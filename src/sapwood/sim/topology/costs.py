@@ -14,7 +14,7 @@ from typing import Protocol
 
 from sapwood.protocol.tree import Topology
 from sapwood.sim.parameters import check_at_least, check_order
-from sapwood.sim.underlay import Overlay
+from sapwood.sim.topology.underlay import Overlay
 
 
 class LinkCosts(Protocol):

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from sapwood.errors import ParameterError, ScenarioError
-from sapwood.sim.scenario_errors import choices, explained
+from sapwood.sim.scenario.errors import choices, explained
 
 
 class Round(msgspec.Struct, tag_field="type", tag="round", forbid_unknown_fields=True):
