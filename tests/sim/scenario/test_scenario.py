@@ -19,7 +19,7 @@ from sapwood.sim.workloads.jobs import JobWorkload
 from sapwood.sim.workloads.narrowing import NarrowingWorkload
 from sapwood.trace.schema import RunSettings
 
-SHIPPED = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
+SHIPPED = sorted((Path(__file__).parents[3] / "scenarios").glob("*.toml"))
 
 RATES = "arrival_rate = 1.0\ndeparture_rate = 0.1\npublication_rate = 1.0\n"
 WORKLOAD = f'[workload]\ntype = "classes"\nclasses = 5\n{RATES}'
@@ -312,7 +312,7 @@ def test_a_mapping_is_as_good_as_a_file() -> None:
 
 
 def test_the_reference_names_every_key() -> None:
-    reference = Path(__file__).parents[2] / "docs" / "reference" / "scenarios.md"
+    reference = Path(__file__).parents[3] / "docs" / "reference" / "scenarios.md"
     text = reference.read_text(encoding="utf-8")
     structs: list[type] = [Scenario]
     for struct in structs:
@@ -323,6 +323,6 @@ def test_the_reference_names_every_key() -> None:
 
 
 def test_the_example_of_the_reference_is_right() -> None:
-    reference = Path(__file__).parents[2] / "docs" / "reference" / "scenarios.md"
+    reference = Path(__file__).parents[3] / "docs" / "reference" / "scenarios.md"
     example = reference.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
     assert parse(example).name == "quotes"
