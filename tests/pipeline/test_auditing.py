@@ -19,9 +19,10 @@ from sapwood.errors import TraceError, TraceRowError
 from sapwood.pipeline import audit, read_traces
 from sapwood.pipeline.auditing import COUNTS
 from sapwood.routing.algorithms import FLOODING
-from sapwood.sim.swarm.case import Case, Oracle, draw_case
-from sapwood.sim.swarm.judging import Run as SwarmRun
-from sapwood.sim.swarm.judging import RunawayError
+from sapwood.sim.swarm.case import draw_case
+from sapwood.sim.swarm.case_run import CaseRun, RunawayError
+from sapwood.sim.swarm.oracle import Oracle
+from sapwood.sim.swarm.plan import Case
 from sapwood.trace import Checker, Row, RunSettings, Verdict
 from sapwood.trace.verdict import LOST, VIOLATIONS
 from sim.test_mutants import MUTANTS
@@ -151,7 +152,7 @@ def swarm_case(directory: Path, label: str, case: Case) -> dict[str, Verdict]:
     verdicts = {}
     for algorithm in (FLOODING, *case.algorithms()):
         rows: list[Row] = []
-        run = SwarmRun(case, algorithm, expiring)
+        run = CaseRun(case, algorithm, expiring)
         run.sinks.append(rows.append)
         run.run()
         kept = [row for row in rows if (row.publisher or "", row.sequence or 0) not in expiring]
