@@ -87,7 +87,7 @@ $(MADE):
 define warm
 	@if [ -f src/sapwood/router/warm.py ]; then \
 	  echo "Compiling the matching engine"; $(BIN)/python -m sapwood.router.warm; \
-	  $(BIN)/python -m sapwood.runtime.tracing_warm; fi
+	  $(BIN)/python -m sapwood.trace.columns.warm; fi
 endef
 
 # So are the classes that Spark loads: it starts in half the time then.

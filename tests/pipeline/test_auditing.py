@@ -24,7 +24,7 @@ from sapwood.sim.swarm.case_run import CaseRun, RunawayError
 from sapwood.sim.swarm.oracle import Oracle
 from sapwood.sim.swarm.plan import Case
 from sapwood.trace import Checker, Row, RunSettings, Verdict
-from sapwood.trace.verdict import LOST, VIOLATIONS
+from sapwood.trace.judge.verdict import LOST, VIOLATIONS
 from sim.test_mutants import MUTANTS
 from tracing.making import Recorder
 from tracing.random_traces import random_trace

@@ -14,8 +14,8 @@ import pytest
 
 from sapwood.pipeline import order
 from sapwood.trace import Row, Verdict
-from sapwood.trace.ordering import in_client_order, judge_order
-from sapwood.trace.verdict import Findings
+from sapwood.trace.judge.ordering import in_client_order, judge_order
+from sapwood.trace.judge.verdict import Findings
 from tracing.random_traces import random_trace
 
 Events = dict[str, list[Row]]

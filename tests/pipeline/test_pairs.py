@@ -9,8 +9,8 @@ import pytest
 from sapwood.pipeline.evidence import NEVER, Evidence, Stated
 from sapwood.pipeline.local import to_frame
 from sapwood.pipeline.pairs import EARLY, UNJUDGED, _verdict, odd_pairs
-from sapwood.trace.gaps import Gaps
-from sapwood.trace.verdict import LOST, UNEXPECTED
+from sapwood.trace.judge.gaps import Gaps
+from sapwood.trace.judge.verdict import LOST, UNEXPECTED
 from tracing.making import Recorder
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from pipeline.planting import expected_of_faults, write_faults
 from sapwood.errors import TraceFileError
 from sapwood.pipeline import audit_directory
 from sapwood.pipeline.report import TABLES, AuditReport
-from sapwood.trace.verdict import VIOLATIONS
+from sapwood.trace.judge.verdict import VIOLATIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

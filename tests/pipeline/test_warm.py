@@ -17,7 +17,7 @@ from sapwood.pipeline import warm
 from sapwood.pipeline.java import base_archive_of, find_java
 from sapwood.pipeline.warm import exercise, main, make_archive, wrong_rows
 from sapwood.trace import Checker, RunSettings
-from sapwood.trace.verdict import VIOLATIONS
+from sapwood.trace.judge.verdict import VIOLATIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

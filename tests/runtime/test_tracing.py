@@ -12,8 +12,8 @@ import pytest
 
 from sapwood.runtime.config.settings import TraceSettings
 from sapwood.runtime.tracing import BATCH_BYTES, Tracer
-from sapwood.runtime.tracing_frames import Frames
 from sapwood.trace import Row, RunSettings, read
+from sapwood.trace.columns.frames import Frames
 from sapwood.wire.frames import encode_head, encode_notification
 
 
@@ -143,7 +143,7 @@ CRASHING = """
 import os, sys
 from sapwood.runtime.config.settings import TraceSettings
 from sapwood.runtime.tracing import Tracer
-from sapwood.runtime.tracing_frames import Frames
+from sapwood.trace.columns.frames import Frames
 from sapwood.trace import RunSettings
 from sapwood.wire.frames import encode_head, encode_notification
 

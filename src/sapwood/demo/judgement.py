@@ -15,9 +15,9 @@ import msgspec
 
 from sapwood.errors import DemoError, SparkError
 from sapwood.trace import check, read
-from sapwood.trace.removal import remove
+from sapwood.trace.files.removal import remove
+from sapwood.trace.judge.verdict import VIOLATIONS, Verdict
 from sapwood.trace.schema import DELIVERED, SETTLE_SECONDS_DEFAULT, SUBSCRIBED, TRACE_GAP, Place
-from sapwood.trace.verdict import VIOLATIONS, Verdict
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,19 +25,19 @@ from sapwood.pipeline.owed import owed_pairs, owed_sums
 from sapwood.pipeline.paths import PATH, with_paths
 from sapwood.pipeline.shipping import ship
 from sapwood.pipeline.traces import ADVERTISEMENTS, SETTLE
+from sapwood.trace.judge.verdict import (
+    DUPLICATED,
+    LOST,
+    OUT_OF_ORDER_CAUSAL,
+    OUT_OF_ORDER_FIFO,
+    UNEXPECTED,
+)
 from sapwood.trace.schema import (
     DELIVERED,
     PUBLISHED,
     SETTLE_SECONDS_DEFAULT,
     TRACE_GAP,
     check_settle,
-)
-from sapwood.trace.verdict import (
-    DUPLICATED,
-    LOST,
-    OUT_OF_ORDER_CAUSAL,
-    OUT_OF_ORDER_FIFO,
-    UNEXPECTED,
 )
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """What has to be known of a run to judge its deliveries: who wanted what, from when to when.
 
 Subscriptions and advertisements are few beside notifications. They are brought to the driver, put
-in order by the same code that the checkers use (`sapwood.trace.claims`), and sent along with the
-functions that go through notifications on the workers.
+in order by the same code that the checkers use (`sapwood.trace.judge.claims`), and sent along with
+the functions that go through notifications on the workers.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from sapwood.errors import InvalidNotificationError, TraceRowError
 from sapwood.filters import Filter
 from sapwood.matching import MatchIndex
 from sapwood.pipeline.numbering import Numbers
-from sapwood.trace import arrow
-from sapwood.trace.claims import CLAIM_KINDS, Claim, ClaimBook, Claims, in_time
-from sapwood.trace.filterbook import FilterBook
+from sapwood.trace.files import arrow
+from sapwood.trace.judge.claims import CLAIM_KINDS, Claim, ClaimBook, Claims, in_time
+from sapwood.trace.judge.filterbook import FilterBook
 from sapwood.trace.schema import Row
 
 if TYPE_CHECKING:

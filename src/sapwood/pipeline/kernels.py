@@ -282,7 +282,7 @@ def find_causes(  # noqa: PLR0913, PLR0917 - kernels take arrays one by one
     known: Array,
     known_ids: Array,
 ) -> tuple[Array, Array, Array]:
-    """The direct causes of what one client published; see `sapwood.trace.causes`.
+    """The direct causes of what one client published; see `sapwood.trace.judge.causes`.
 
     The client's events come in its own order; publishers are numbers. `up_to` is the highest
     sequence of each that it was delivered, `fresh` lists those of which it was delivered something

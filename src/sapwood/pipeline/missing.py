@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as fn
 
-from sapwood.trace import arrow
-from sapwood.trace.gaps import BEGINNING, Gaps
+from sapwood.trace.files import arrow
+from sapwood.trace.judge.gaps import BEGINNING, Gaps
 from sapwood.trace.schema import PUBLISHED, TRACE_GAP, Row
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """The exact order of deliveries at clients: FIFO per publisher, and causal order.
 
-The definitions are those of `sapwood.trace.causes` and `sapwood.trace.ordering`. Two passes, each
-over events that Spark has sorted into the own order of their client, so that no clock has to be
-right:
+The definitions are those of `sapwood.trace.judge.causes` and `sapwood.trace.judge.ordering`. Two
+passes, each over events that Spark has sorted into the own order of their client, so that no clock
+has to be right:
 
 1. For each client that publishes after deliveries, the *direct causes* of what it published: of
    each publisher, the last it was delivered since it published before.

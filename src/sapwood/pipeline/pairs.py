@@ -12,9 +12,9 @@ from pyspark.sql import functions as fn
 from sapwood.pipeline.evidence import Evidence, by_run
 from sapwood.pipeline.groups import GROUP
 from sapwood.pipeline.order import own_order
-from sapwood.trace.gaps import BEGINNING, Gaps
+from sapwood.trace.judge.gaps import BEGINNING, Gaps
+from sapwood.trace.judge.verdict import LOST, UNEXPECTED
 from sapwood.trace.schema import DELIVERED
-from sapwood.trace.verdict import LOST, UNEXPECTED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -130,7 +130,7 @@ def _judge(batch: Any, evidence: Evidence, gaps: Gaps) -> Any:
 
 
 def _verdict(pair: dict[str, Any], numbers: set[int], evidence: Evidence, gaps: Gaps) -> str:
-    """As in `sapwood.trace.delivery`."""
+    """As in `sapwood.trace.judge.delivery`."""
     at, client, settle = pair["published_at"], pair["client"], evidence.settle
     claims = [claim for claim in evidence.subscriptions.get(client, ()) if claim.number in numbers]
     if pair["is_owed"]:

@@ -15,7 +15,7 @@ from sapwood.pipeline.damage import with_readable
 from sapwood.pipeline.files import Listing, check_listing, list_traces
 from sapwood.pipeline.output import check_output, make_folder, write_tables
 from sapwood.pipeline.session import UNCOMPILED, await_workers, open_session
-from sapwood.trace.verdict import VIOLATIONS
+from sapwood.trace.judge.verdict import VIOLATIONS
 
 if TYPE_CHECKING:
     from os import PathLike

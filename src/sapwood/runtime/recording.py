@@ -13,7 +13,7 @@ from sapwood.protocol.effects import Record
 from sapwood.protocol.spool import Run
 from sapwood.runtime.peer import Peer
 from sapwood.runtime.tracing import Tracer
-from sapwood.runtime.tracing_frames import Frames
+from sapwood.trace.columns.frames import Frames
 from sapwood.trace.schema import DELIVERED, DROPPED, FORWARDED, PUBLISHED
 
 NO_ROOM = "given up: there was no room for it"

@@ -12,9 +12,9 @@ from sapwood.sim.kernel import Action, Kernel
 from sapwood.sim.network import Network
 from sapwood.sim.run import Recorder, Sink
 from sapwood.sim.swarm.plan import PHASE_SECONDS, Case, Do, Step
-from sapwood.trace.checkers import Checker
+from sapwood.trace.judge.checkers import Checker
+from sapwood.trace.judge.verdict import Verdict
 from sapwood.trace.schema import CLOCK, DELIVERED, Row, RunSettings
-from sapwood.trace.verdict import Verdict
 
 EVENTS_MAX = 50_000
 """Far more than any case needs: beyond it, messages go around for ever."""

@@ -20,7 +20,7 @@ from sapwood.sim.swarm.case import draw_case
 from sapwood.sim.swarm.case_run import CaseRun, Outcome, Pair, RunawayError
 from sapwood.sim.swarm.oracle import Oracle
 from sapwood.sim.swarm.plan import PHASE_SECONDS, Case, Do, Variant
-from sapwood.trace.verdict import LOST, UNEXPECTED
+from sapwood.trace.judge.verdict import LOST, UNEXPECTED
 
 COMMAND = "python -m sapwood.sim.swarm"
 """What runs the swarm."""
