@@ -6,8 +6,8 @@ import asyncio
 from random import Random
 
 from runtime.living import broker, run, until, url
-from sapwood.demo.cast import Publisher, Subscriber
 from sapwood.demo.performers import Performers
+from sapwood.demo.workload import Publisher, Subscriber
 from sapwood.runtime.subscription import Gap
 
 

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, suppress
 from random import Random
 from typing import TypeAlias
 
-from sapwood.demo.cast import Publisher, Subscriber
+from sapwood.demo.workload import Publisher, Subscriber
 from sapwood.errors import NetworkError
 from sapwood.runtime.client import Bus, connect
 from sapwood.runtime.subscription import Gap, Subscription

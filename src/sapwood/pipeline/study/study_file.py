@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from sapwood.errors import ScenarioError, StudyError
-from sapwood.misfits import text_of
+from sapwood.file_errors import text_of
 from sapwood.sim.scenario import Scenario, from_mapping
 from sapwood.sim.scenario.errors import choices, explained
 

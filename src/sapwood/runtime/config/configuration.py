@@ -18,7 +18,7 @@ import msgspec
 from msgspec.inspect import Field, Metadata, StructType, type_info
 
 from sapwood.errors import AddressError, ConfigurationError
-from sapwood.misfits import joined, misfit
+from sapwood.file_errors import joined, misfit
 from sapwood.runtime.address import parse_address, parse_admin
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.tls import admin_exposure, exposure

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from sapwood.errors import ParameterError, ScenarioError
-from sapwood.misfits import choices, joined, misfit
+from sapwood.file_errors import choices, joined, misfit
 
 __all__ = ["choices", "explained"]
 

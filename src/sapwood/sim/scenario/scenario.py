@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import msgspec
 
 from sapwood.errors import ParameterError, RoutingError, ScenarioError, TopologyError
-from sapwood.misfits import text_of
+from sapwood.file_errors import text_of
 from sapwood.protocol.spanning import spanning_tree
 from sapwood.protocol.tree import Topology
 from sapwood.routing.algorithms import (

@@ -15,12 +15,12 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple, Protocol
 
-from sapwood.demo.cast import Subscriber, publishers, subscribers
 from sapwood.demo.gaps import GapNews
+from sapwood.demo.network import Stage
 from sapwood.demo.performers import Performers
 from sapwood.demo.script import Cut, Kill, Restart, script
-from sapwood.demo.stage import Stage
 from sapwood.demo.watching import LINKED, NOTHING, View, look
+from sapwood.demo.workload import Subscriber, publishers, subscribers
 from sapwood.protocol.tree import Link
 from sapwood.runtime.subscription import Gap
 from sapwood.trace.schema import SETTLE_SECONDS_DEFAULT

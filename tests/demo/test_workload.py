@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
-from sapwood.demo.cast import SYMBOLS, choose, publishers, subscribers
+from sapwood.demo.workload import SYMBOLS, choose, publishers, subscribers
 from sapwood.filters import Filter, Notification
 
 BROKERS = tuple(f"B{number}" for number in range(1, 9))

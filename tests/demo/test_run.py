@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from runtime.living import run
-from sapwood.demo.scene import Moment, Options, perform
+from sapwood.demo.run import Moment, Options, perform
 from sapwood.trace import check, read
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 import pytest
 
-from sapwood.misfits import choices, joined, misfit
+from sapwood.file_errors import choices, joined, misfit
 
 
 class Inner(msgspec.Struct, forbid_unknown_fields=True):

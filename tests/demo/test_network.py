@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from runtime.living import run
-from sapwood.demo.stage import Stage, tree
+from sapwood.demo.network import Stage, tree
 from sapwood.demo.watching import LINKED, look
 
 
