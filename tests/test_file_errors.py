@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 import pytest
 
-from sapwood.file_errors import choices, joined, misfit
+from sapwood.file_errors import choices, joined, key_problem
 
 
 class Inner(msgspec.Struct, forbid_unknown_fields=True):
@@ -49,11 +49,11 @@ class Outer(msgspec.Struct, forbid_unknown_fields=True):
 def test_what_is_wrong_is_said_with_its_key(values: dict[str, Any], key: str, problem: str) -> None:
     with pytest.raises(msgspec.ValidationError) as found:
         msgspec.convert(values, Outer)
-    assert misfit(found.value, values, Outer) == (key, problem)
+    assert key_problem(found.value, values, Outer) == (key, problem)
 
 
 def test_what_nobody_foresaw_is_said_in_the_words_of_msgspec() -> None:
-    assert misfit(msgspec.ValidationError("Odd - at `$.name`"), {}, Outer) == (
+    assert key_problem(msgspec.ValidationError("Odd - at `$.name`"), {}, Outer) == (
         "name",
         "is wrong: Odd",
     )

@@ -59,7 +59,7 @@ def choices(wrong: str, known: Iterable[str], shown_max: int = 40) -> str:
     return f"did you mean {near[0]!r}? Allowed are {listed}" if near else f"allowed are {listed}"
 
 
-class Misfit(NamedTuple):
+class KeyProblem(NamedTuple):
     """One thing that is wrong."""
 
     key: str
@@ -68,7 +68,9 @@ class Misfit(NamedTuple):
     """What, and what would be right."""
 
 
-def misfit(problem: msgspec.ValidationError, values: Mapping[str, Any], struct: type) -> Misfit:
+def key_problem(
+    problem: msgspec.ValidationError, values: Mapping[str, Any], struct: type
+) -> KeyProblem:
     """What the conversion of `values` to a struct found, with the key first."""
     message, _, place = str(problem).partition(" - at `$")
     key = place.rstrip("`").lstrip(".")
@@ -77,7 +79,7 @@ def misfit(problem: msgspec.ValidationError, values: Mapping[str, Any], struct: 
         found = pattern.fullmatch(message)
         if found is not None:
             return explain(key, found, expected)
-    return Misfit(key, f"is wrong: {message}")
+    return KeyProblem(key, f"is wrong: {message}")
 
 
 def text_of(path: Path, error: type[DescriptionError]) -> str:
@@ -95,32 +97,32 @@ def joined(section: str, key: str) -> str:
     return f"{section}.{key}" if section else key
 
 
-def _unknown(key: str, found: re.Match[str], expected: list[Type]) -> Misfit:
+def _unknown(key: str, found: re.Match[str], expected: list[Type]) -> KeyProblem:
     known = [*_tag_fields(expected), *(field.encode_name for field in _fields(expected))]
     problem = f"is no key here; {choices(found[1], dict.fromkeys(known))}"
-    return Misfit(joined(key, found[1]), problem)
+    return KeyProblem(joined(key, found[1]), problem)
 
 
-def _missing(key: str, found: re.Match[str], expected: list[Type]) -> Misfit:
+def _missing(key: str, found: re.Match[str], expected: list[Type]) -> KeyProblem:
     tags = _tags(expected)
     which = f"; allowed are {', '.join(tags)}" if found[1] in _tag_fields(expected) else ""
-    return Misfit(joined(key, found[1]), f"is missing{which}")
+    return KeyProblem(joined(key, found[1]), f"is missing{which}")
 
 
-def _wrong_value(key: str, found: re.Match[str], expected: list[Type]) -> Misfit:
+def _wrong_value(key: str, found: re.Match[str], expected: list[Type]) -> KeyProblem:
     allowed = [str(v) for one in expected if isinstance(one, LiteralType) for v in one.values]
     wrong = found[1].strip("'")
-    return Misfit(key, f"is {found[1]}; {choices(wrong, allowed or _tags(expected))}")
+    return KeyProblem(key, f"is {found[1]}; {choices(wrong, allowed or _tags(expected))}")
 
 
-def _wrong_type(key: str, found: re.Match[str], expected: list[Type]) -> Misfit:
+def _wrong_type(key: str, found: re.Match[str], expected: list[Type]) -> KeyProblem:
     kinds = [_KINDS.get(name, name) for name in found[1].split(" | ") if name != "null"]
     wanted = " or ".join(kinds) + found[2]
-    return Misfit(key, f"is {_KINDS.get(found[3], found[3])}; wanted {wanted}")
+    return KeyProblem(key, f"is {_KINDS.get(found[3], found[3])}; wanted {wanted}")
 
 
-def _wrong_range(key: str, found: re.Match[str], expected: list[Type]) -> Misfit:
-    return Misfit(key, f"is out of range; wanted {_KINDS.get(found[1], found[1])} {found[2]}")
+def _wrong_range(key: str, found: re.Match[str], expected: list[Type]) -> KeyProblem:
+    return KeyProblem(key, f"is out of range; wanted {_KINDS.get(found[1], found[1])} {found[2]}")
 
 
 _EXPLANATIONS = (

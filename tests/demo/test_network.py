@@ -1,4 +1,4 @@
-"""The network on stage: real processes, links that can be cut, a broker that dies and returns."""
+"""The network of the demonstration: links can be cut, and a broker dies and returns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from runtime.living import run
-from sapwood.demo.network import Stage, tree
+from sapwood.demo.network import DemoNetwork, tree
 from sapwood.demo.watching import LINKED, look
 
 
@@ -16,23 +16,23 @@ def test_the_tree_is_that_of_the_contract() -> None:
 
 
 async def rough_treatment(directory: Path) -> None:
-    async with Stage(2, directory) as stage:
-        (link,) = stage.topology.links
-        before = (await look(stage.topology, stage.network)).brokers["B1"].resumed
-        assert stage.cut(link) == 1
-        await until_resumed(stage, before)
-        session = stage.network["B2"].status()["session"]
-        await stage.kill("B2")
-        assert not (await look(stage.topology, stage.network)).brokers["B2"].is_up
-        await stage.restart(stage.leaf)
-        assert stage.network["B2"].status()["session"] > session
-    assert [broker.is_running for broker in stage.network.values()] == [False, False]
+    async with DemoNetwork(2, directory) as network:
+        (link,) = network.topology.links
+        before = (await look(network.topology, network.processes)).brokers["B1"].resumed
+        assert network.cut(link) == 1
+        await until_resumed(network, before)
+        session = network.processes["B2"].status()["session"]
+        await network.kill("B2")
+        assert not (await look(network.topology, network.processes)).brokers["B2"].is_up
+        await network.restart(network.leaf)
+        assert network.processes["B2"].status()["session"] > session
+    assert [broker.is_running for broker in network.processes.values()] == [False, False]
 
 
-async def until_resumed(stage: Stage, before: int) -> None:
-    (link,) = stage.topology.links
+async def until_resumed(network: DemoNetwork, before: int) -> None:
+    (link,) = network.topology.links
     while True:
-        view = await look(stage.topology, stage.network)
+        view = await look(network.topology, network.processes)
         if view.brokers["B1"].resumed > before and view.links[link].state == LINKED:
             return
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from runtime.living import run
-from sapwood.demo.run import Moment, Options, perform
+from sapwood.demo.run import Moment, Options, run_demo
 from sapwood.trace import check, read
 
 
@@ -30,7 +30,7 @@ class Witness:
 def test_faults_are_shown_and_nothing_is_lost(tmp_path: Path) -> None:
     witness = Witness()
     outcome = run(
-        perform(Options(brokers=3, seconds=8.0, rate=100.0), tmp_path, witness), seconds=300.0
+        run_demo(Options(brokers=3, seconds=8.0, rate=100.0), tmp_path, witness), seconds=300.0
     )
     tags = [text.partition(" ")[0] for text in witness.events]
     assert [tag for tag in tags if tag in {"CUT", "KILL", "START"}] == [

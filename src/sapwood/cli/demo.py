@@ -92,14 +92,14 @@ def _perform(options: Options, directory: Path, wishes: _Wishes) -> Outcome:
     """Give the demonstration; stopped from outside, it still stops all it has started."""
     import asyncio
 
-    from sapwood.demo.run import perform
+    from sapwood.demo.run import run_demo
 
     try:
         if wishes.headless:
-            audience = Lines(notice if wishes.as_json else _say)
-            return asyncio.run(perform(options, directory, audience))
+            observer = Lines(notice if wishes.as_json else _say)
+            return asyncio.run(run_demo(options, directory, observer))
         with _display(options) as display:
-            return asyncio.run(perform(options, directory, display))
+            return asyncio.run(run_demo(options, directory, display))
     except asyncio.CancelledError:  # SIGTERM; SIGINT is a KeyboardInterrupt anyway
         raise KeyboardInterrupt from None
 

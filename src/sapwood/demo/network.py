@@ -1,4 +1,4 @@
-"""The network on stage: broker processes in a tree, with links that can be cut."""
+"""The network of the demonstration: broker processes in a tree, with links that can be cut."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tree(brokers: int) -> Topology:
     return make_topology("tree", brokers, Random(0))
 
 
-class Stage:
+class DemoNetwork:
     """Brokers ``B1`` to ``BN``, each in a process of its own. Use it with ``async with``."""
 
     def __init__(self, brokers: int, directory: Path) -> None:
@@ -31,13 +31,13 @@ class Stage:
         self.trace_directory = directory / "trace"
         self._settings = directory / "broker.toml"
         self._proxies: dict[Link, Proxy] = {}
-        self._network: LocalNetwork | None = None
+        self._processes: LocalNetwork | None = None
 
     @property
-    def network(self) -> LocalNetwork:
+    def processes(self) -> LocalNetwork:
         """The processes, by the ids of the brokers."""
-        assert self._network is not None
-        return self._network
+        assert self._processes is not None
+        return self._processes
 
     async def __aenter__(self) -> Self:
         """Start everything; return when the brokers form one network."""
@@ -49,10 +49,10 @@ class Stage:
                 await proxy.start()
             dials = {child: proxy.url for (_, child), proxy in self._proxies.items()}
             arguments = [f"--config={self._settings}"]
-            self._network = LocalNetwork(self.topology, arguments, dials=dials)
+            self._processes = LocalNetwork(self.topology, arguments, dials=dials)
             for (parent, _), proxy in self._proxies.items():
-                proxy.target_port = self._network[parent].port
-            await asyncio.to_thread(self._network.start)
+                proxy.target_port = self._processes[parent].port
+            await asyncio.to_thread(self._processes.start)
         except BaseException:
             await self._close()
             raise
@@ -67,8 +67,8 @@ class Stage:
         await self._close()
 
     async def _close(self) -> None:
-        if self._network is not None:
-            await asyncio.to_thread(self._network.stop)
+        if self._processes is not None:
+            await asyncio.to_thread(self._processes.stop)
         for proxy in self._proxies.values():
             await proxy.stop()
 
@@ -83,8 +83,8 @@ class Stage:
 
     async def kill(self, broker: str) -> None:
         """End a broker as a crash would."""
-        await asyncio.to_thread(self.network[broker].kill)
+        await asyncio.to_thread(self.processes[broker].kill)
 
     async def restart(self, broker: str) -> None:
         """Start a broker again; return when it is part of the network."""
-        await asyncio.to_thread(self.network[broker].start)
+        await asyncio.to_thread(self.processes[broker].start)

@@ -1,6 +1,6 @@
-"""The demonstration from beginning to end: a network, clients, faults, and what follows from them.
+"""The demonstration: brokers, clients, faults, from the beginning to the end.
 
-`perform` starts everything and stops everything, whatever happens. Whoever watches (an `Audience`)
+`run_demo` starts everything and stops everything, whatever happens. Whoever watches (an `Observer`)
 gets events as they happen and, twice a second, how things are.
 """
 
@@ -15,9 +15,9 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple, Protocol
 
+from sapwood.demo.clients import Clients
 from sapwood.demo.gaps import GapNews
-from sapwood.demo.network import Stage
-from sapwood.demo.performers import Performers
+from sapwood.demo.network import DemoNetwork
 from sapwood.demo.script import Cut, Kill, Restart, script
 from sapwood.demo.watching import LINKED, NOTHING, View, look
 from sapwood.demo.workload import Subscriber, publishers, subscribers
@@ -52,7 +52,7 @@ class Moment(NamedTuple):
     gaps: int
 
 
-class Audience(Protocol):
+class Observer(Protocol):
     """Whoever watches."""
 
     def event(self, elapsed: float, text: str) -> None:
@@ -72,7 +72,7 @@ class Outcome(NamedTuple):
     """Brokers that ended by themselves."""
 
 
-async def perform(options: Options, directory: Path, audience: Audience) -> Outcome:
+async def run_demo(options: Options, directory: Path, observer: Observer) -> Outcome:
     """Give the demonstration; the brokers' traces are below the directory afterwards.
 
     If it is stopped from outside (SIGINT, SIGTERM), it stops all it has started first.
@@ -82,20 +82,20 @@ async def perform(options: Options, directory: Path, audience: Audience) -> Outc
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, doing.cancel)
     try:
-        return await _Scene(options, directory, audience).run()
+        return await _DemoRun(options, directory, observer).run()
     finally:
         loop.remove_signal_handler(signal.SIGTERM)
 
 
-class _Scene:
-    def __init__(self, options: Options, directory: Path, audience: Audience) -> None:
+class _DemoRun:
+    def __init__(self, options: Options, directory: Path, observer: Observer) -> None:
         self._options = options
-        self._audience = audience
+        self._observer = observer
         self._random = Random(options.seed)
-        self._stage = Stage(options.brokers, directory)
+        self._network = DemoNetwork(options.brokers, directory)
         self._view = NOTHING
         self._gaps = GapNews(self._say)
-        self._performers: Performers | None = None
+        self._clients: Clients | None = None
         self._began = time.monotonic()
         self._returns: list[asyncio.Task[None]] = []
 
@@ -104,60 +104,60 @@ class _Scene:
         return time.monotonic() - self._began
 
     def _say(self, text: str) -> None:
-        self._audience.event(self._elapsed, text)
+        self._observer.event(self._elapsed, text)
 
     async def run(self) -> Outcome:
-        options, stage = self._options, self._stage
+        options, network = self._options, self._network
         self._say(f"starting {options.brokers} brokers")
-        async with stage:
-            brokers = stage.topology.brokers
-            urls = {name: stage.network[name].url for name in brokers}
-            cast = publishers(brokers, options.rate)
+        async with network:
+            brokers = network.topology.brokers
+            urls = {name: network.processes[name].url for name in brokers}
+            sources = publishers(brokers, options.rate)
             listeners = subscribers(brokers, max(6, 2 * options.brokers), self._random)
-            performers = Performers(cast, listeners, urls, self._gap)
-            async with performers, self._watching():
-                self._performers = performers
+            clients = Clients(sources, listeners, urls, self._gap)
+            async with clients, self._watching():
+                self._clients = clients
                 self._say(
-                    f"{len(cast)} publishers and {len(listeners)} subscribers are connected; "
-                    f"{performers.settled} subscriptions have settled"
+                    f"{len(sources)} publishers and {len(listeners)} subscribers are connected; "
+                    f"{clients.settled} subscriptions have settled"
                 )
                 self._began = time.monotonic()
-                performers.start_publishing(self._random)
+                clients.start_publishing(self._random)
                 await self._play()
-                await performers.stop_publishing()
+                await clients.stop_publishing()
                 self._say("the publishers stop; what is under way arrives")
-                await self._calm(performers)
+                await self._calm(clients)
             outcome = self._outcome()
             self._say("stopping the brokers, leaves first")
         return outcome
 
-    async def _calm(self, performers: Performers) -> None:
+    async def _calm(self, clients: Clients) -> None:
         """Wait until nothing arrives any more.
 
         What was published last is judged only if the trace goes on for a while, so that is the
         least time without a delivery.
         """
-        await performers.flush(_CALM_SECONDS_MAX)
-        count = performers.delivered.total()
+        await clients.flush(_CALM_SECONDS_MAX)
+        count = clients.delivered.total()
         since = began = self._elapsed
         while self._elapsed - since < _CALM_SECONDS and self._elapsed - began < _CALM_SECONDS_MAX:
-            if performers.delivered.total() != count:
-                count, since = performers.delivered.total(), self._elapsed
+            if clients.delivered.total() != count:
+                count, since = clients.delivered.total(), self._elapsed
             await asyncio.sleep(0.1)
 
     def _outcome(self) -> Outcome:
-        performers = self._performers
-        if performers is None:
+        clients = self._clients
+        if clients is None:
             return Outcome(0, 0, 0, ())
-        published, delivered = performers.published.total(), performers.delivered.total()
-        died = tuple(broker.id for broker in self._stage.network.died)
+        published, delivered = clients.published.total(), clients.delivered.total()
+        died = tuple(broker.id for broker in self._network.processes.died)
         return Outcome(published, delivered, self._gaps.count, died)
 
     # What goes wrong
 
     async def _play(self) -> None:
         seconds = self._options.seconds
-        for scheduled in script(self._stage.topology):
+        for scheduled in script(self._network.topology):
             await self._until(scheduled.share * seconds)
             fault = scheduled.fault
             if isinstance(fault, Cut):
@@ -181,7 +181,7 @@ class _Scene:
         if len(fault.links) > 2:
             names = f"all {len(fault.links)} links"
         for link in fault.links:
-            self._stage.cut(link)
+            self._network.cut(link)
         self._say(f"CUT   {names}: the connection breaks, without a word to either side")
         self._later(self._back(fault, before, names))
 
@@ -189,7 +189,7 @@ class _Scene:
         """Say when links that were cut carry notifications again."""
         cut_at = self._elapsed
         while self._elapsed - cut_at < _BACK_SECONDS:
-            view = await look(self._stage.topology, self._stage.network)
+            view = await look(self._network.topology, self._network.processes)
             if all(
                 view.links[link].state == LINKED and view.brokers[link[0]].resumed > before[link]
                 for link in fault.links
@@ -207,14 +207,14 @@ class _Scene:
 
     async def _kill(self, fault: Kill) -> None:
         clients = self._view.brokers[fault.broker].clients if self._view.brokers else 0
-        await self._stage.kill(fault.broker)
+        await self._network.kill(fault.broker)
         self._say(
             f"KILL  {fault.broker} (kill -9), with {clients} clients; its neighbour keeps its place"
         )
 
     async def _restart(self, fault: Restart) -> None:
         self._say(f"START {fault.broker} again")
-        await self._stage.restart(fault.broker)
+        await self._network.restart(fault.broker)
         self._say(f"BACK  {fault.broker} is part of the network again, as a new session")
 
     # What is seen
@@ -233,9 +233,9 @@ class _Scene:
 
     async def _watch(self) -> None:
         while True:
-            self._view = await look(self._stage.topology, self._stage.network)
+            self._view = await look(self._network.topology, self._network.processes)
             seen = self._outcome()
-            self._audience.moment(
+            self._observer.moment(
                 Moment(self._elapsed, self._view, seen.published, seen.delivered, seen.gaps)
             )
             self._gaps.tell()

@@ -5,8 +5,8 @@ embedded, on a cluster and over Spark Connect alike; jobs around them only read,
 Nothing here is loaded by `import sapwood`, and Spark only by what needs it.
 
 - `spark`: sessions, and what goes along to workers; `files`, `traces`, `damage`: traces to read
-- `auditing`, `loads`, `study`: the three kinds of jobs. No folder has the name of a function that is
-  offered here (`audit`, `traffic`): it would take its place as soon as it is imported.
+- `auditing`, `loads`, `study`: the three kinds of jobs. No folder has the name of a function that
+  is offered here (`audit`, `traffic`): it would take its place as soon as it is imported.
 """
 
 from __future__ import annotations

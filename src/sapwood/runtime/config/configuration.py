@@ -18,7 +18,7 @@ import msgspec
 from msgspec.inspect import Field, Metadata, StructType, type_info
 
 from sapwood.errors import AddressError, ConfigurationError
-from sapwood.file_errors import joined, misfit
+from sapwood.file_errors import joined, key_problem
 from sapwood.runtime.address import parse_address, parse_admin
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.tls import admin_exposure, exposure
@@ -102,7 +102,7 @@ def _convert(values: Values, origins: Origins) -> Settings:
     try:
         settings = msgspec.convert(values, Settings)
     except msgspec.ValidationError as problem:
-        found = misfit(problem, values, Settings)
+        found = key_problem(problem, values, Settings)
         hint = "; give it with --id, or as id in the file" if found.key == "id" else ""
         raise origins.error(found.key, found.problem + hint) from None
     for key, what in _contradictions(settings):

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from sapwood.errors import ParameterError, ScenarioError
-from sapwood.file_errors import choices, joined, misfit
+from sapwood.file_errors import choices, joined, key_problem
 
 __all__ = ["choices", "explained"]
 
@@ -17,7 +17,7 @@ def explained(
     problem: msgspec.ValidationError, values: Mapping[str, Any], struct: type
 ) -> ScenarioError:
     """What the conversion of `values` to a struct found, with the key first."""
-    found = misfit(problem, values, struct)
+    found = key_problem(problem, values, struct)
     cause = problem.__cause__
     if isinstance(cause, ScenarioError):
         return cause

@@ -17,7 +17,7 @@ from sapwood.runtime.subscription import Gap, Subscription
 GapSink: TypeAlias = Callable[[Subscriber, Gap], None]
 
 
-class Performers:
+class Clients:
     """All clients of the demonstration, on the running event loop. Use it with ``async with``."""
 
     def __init__(
@@ -41,7 +41,7 @@ class Performers:
         self._publishing: list[asyncio.Task[None]] = []
         self._buses: dict[str, Bus] = {}
 
-    async def __aenter__(self) -> Performers:
+    async def __aenter__(self) -> Clients:
         """Connect everybody, and wait for the subscriptions to settle."""
         await self._stack.__aenter__()
         try:

@@ -6,7 +6,7 @@ import asyncio
 from random import Random
 
 from runtime.living import broker, run, until, url
-from sapwood.demo.performers import Performers
+from sapwood.demo.clients import Clients
 from sapwood.demo.workload import Publisher, Subscriber
 from sapwood.runtime.subscription import Gap
 
@@ -16,19 +16,19 @@ async def evening() -> None:
     publishers = [Publisher("p", "B1", 500.0, lambda random: {"x": random.randrange(2)})]
     subscribers = [Subscriber("all", "B1", "true"), Subscriber("some", "B1", "x = 1")]
     async with broker("B1") as server:
-        performers = Performers(
+        clients = Clients(
             publishers, subscribers, {"B1": url(server)}, lambda *gap: gaps.append(gap)
         )
-        async with performers:
-            assert performers.settled == 2
-            performers.start_publishing(Random(1))
-            await until(lambda: performers.published["p"] >= 50, "50 publications")
-            await performers.stop_publishing()
-            await performers.flush(20.0)
-            count = performers.published.total()
-            await until(lambda: performers.delivered["all"] == count, "all are delivered")
-            assert 0 < performers.delivered["some"] < count
-            assert performers.published.total() == count
+        async with clients:
+            assert clients.settled == 2
+            clients.start_publishing(Random(1))
+            await until(lambda: clients.published["p"] >= 50, "50 publications")
+            await clients.stop_publishing()
+            await clients.flush(20.0)
+            count = clients.published.total()
+            await until(lambda: clients.delivered["all"] == count, "all are delivered")
+            assert 0 < clients.delivered["some"] < count
+            assert clients.published.total() == count
     assert not gaps
     assert all(task is asyncio.current_task() or task.done() for task in asyncio.all_tasks())
 
@@ -44,9 +44,9 @@ def test_nobody_stays_when_a_client_cannot_connect() -> None:
                 Subscriber("ok", "B1", "true"),
                 Subscriber("bad", "B1", "not a filter ("),
             ]
-            performers = Performers([], subscribers, {"B1": url(server)}, lambda *_: None)
+            clients = Clients([], subscribers, {"B1": url(server)}, lambda *_: None)
             try:
-                async with performers:
+                async with clients:
                     raise AssertionError("there should have been an error")
             except ValueError:
                 pass
