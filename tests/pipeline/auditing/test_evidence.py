@@ -46,7 +46,7 @@ def test_filters_are_numbered_by_meaning(evidence: Evidence) -> None:
     assert len(evidence.filters) == 3
     assert evidence.clients == ("ann.1", "bob.1")
     assert evidence.starts.tolist() == [0, 2, 3, 3]
-    assert evidence.claims.tolist() == [[0, 0.5, NEVER], [1, 3.0, NEVER], [1, 4.0, 8.0]]
+    assert evidence.declarations.tolist() == [[0, 0.5, NEVER], [1, 3.0, NEVER], [1, 4.0, 8.0]]
 
 
 @pytest.mark.slow
@@ -66,7 +66,7 @@ def test_advertisements_have_their_time(evidence: Evidence) -> None:
 
 
 @pytest.mark.slow
-def test_claims_at_their_limits(evidence: Evidence) -> None:
+def test_declarations_at_their_limits(evidence: Evidence) -> None:
     [_, second] = evidence.subscriptions["bob.1"]
     assert second.obliges(6.9, 1.0)
     assert not second.obliges(7.0, 1.0)

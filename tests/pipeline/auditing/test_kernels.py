@@ -23,13 +23,13 @@ def test_the_hash_is_that_of_spark() -> None:
 
 def test_what_is_owed() -> None:
     """Rows at 1, 2 and 9; filters 0 and 1; client 0 has both, client 1 the second, for a while."""
-    claims = np.array([[0, 1.0, np.inf], [0, 1.0, np.inf], [1, 2.0, 10.0]])
+    declarations = np.array([[0, 1.0, np.inf], [0, 1.0, np.inf], [1, 2.0, 10.0]])
     rows, clients = kernels.owe(
         np.array([1.0, 2.0, 9.0]),
         np.array([0, 2, 4, 5]),
         np.array([0, 1, 0, 1, 1]),
         np.array([0, 1, 3]),
-        claims,
+        declarations,
         1.0,
         np.empty(2, np.int64),
     )

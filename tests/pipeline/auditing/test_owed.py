@@ -55,8 +55,10 @@ def one_by_one(found: Evidence, batch: Any) -> list[tuple[str, str, int]]:
             row["publisher"], row["at"], matched
         ):
             continue
-        for client, claims in found.subscriptions.items():
-            if any(c.number in matched and c.obliges(row["at"], found.settle) for c in claims):
+        for client, declarations in found.subscriptions.items():
+            if any(
+                c.number in matched and c.obliges(row["at"], found.settle) for c in declarations
+            ):
                 pairs.append((client, row["publisher"], row["sequence"]))
     return sorted(pairs)
 

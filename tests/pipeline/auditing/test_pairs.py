@@ -68,9 +68,9 @@ def test_verdicts(
     assert _verdict(pair(**columns), numbers, evidence(), missing) == verdict
 
 
-def test_a_claim_that_never_ended_obliges_for_ever() -> None:
-    claim = Stated(0, 0.0, 1.0, NEVER, (0.0,))
-    assert claim.obliges(1e9, 1.0)
+def test_a_declaration_that_never_ended_obliges_for_ever() -> None:
+    declaration = Stated(0, 0.0, 1.0, NEVER, (0.0,))
+    assert declaration.obliges(1e9, 1.0)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from pipeline.samples import tiny
 from sapwood.errors import SparkError
 from sapwood.pipeline.study import fanout
 from sapwood.pipeline.study.fanout import Batches, fan_out, parallelism, ready_cores
-from sapwood.pipeline.study.runs import Run, runs_of
+from sapwood.pipeline.study.runs import StudyRun, runs_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
 
 
-def seed_only(run: Run) -> dict[str, Any]:
+def seed_only(run: StudyRun) -> dict[str, Any]:
     return {"published": run.seed % 1000}
 
 
-def is_deadly(run: Run) -> bool:
+def is_deadly(run: StudyRun) -> bool:
     return run.repeat == 1 and list(run.parameters.values()) == ["covering", 1]
 
 
-def dies_sometimes(run: Run) -> dict[str, Any]:
+def dies_sometimes(run: StudyRun) -> dict[str, Any]:
     """As when the system runs out of memory: no exception, the process is gone."""
     if is_deadly(run):
         os._exit(1)
@@ -72,7 +72,7 @@ def test_leaving_early_ends_what_is_under_way(spark: SparkSession) -> None:
     runs = runs_of(tiny(), "1")
     endless = runs[-1].run
 
-    def ends_but_for_one(run: Run) -> dict[str, Any]:
+    def ends_but_for_one(run: StudyRun) -> dict[str, Any]:
         while run.run == endless:
             signal.pause()
         return seed_only(run)

@@ -14,7 +14,7 @@ from pyspark.cloudpickle import register_pickle_by_value
 from pipeline.samples import CODE, TINY, digest_without_spark, rows_without_spark, tiny
 from sapwood.errors import StudyError
 from sapwood.pipeline.study import study as study_module
-from sapwood.pipeline.study.runs import Run, runs_of
+from sapwood.pipeline.study.runs import StudyRun, runs_of
 from sapwood.pipeline.study.statistics import t_quantile
 from sapwood.pipeline.study.study import Progress, check_measures, run_study
 from sapwood.pipeline.study.study_file import parse
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
 
 
-def breaks_covering(run: Run) -> dict[str, Any]:
+def breaks_covering(run: StudyRun) -> dict[str, Any]:
     if run.parameters["routing.algorithm"] == "covering" and run.repeat == 2:
         raise RuntimeError("broken")
     return simulate(run)
 
 
-def forbidden(run: Run) -> dict[str, Any]:
+def forbidden(run: StudyRun) -> dict[str, Any]:
     raise AssertionError(f"{run.run} is done again")
 
 
-def violating(run: Run) -> dict[str, Any]:
+def violating(run: StudyRun) -> dict[str, Any]:
     return simulate(run) | {"violations": int(run.repeat == 0)}
 
 

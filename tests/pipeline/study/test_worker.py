@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.samples import TINY, changed, tiny
 from sapwood.pipeline.study import worker
-from sapwood.pipeline.study.runs import Run, runs_of
+from sapwood.pipeline.study.runs import StudyRun, runs_of
 from sapwood.pipeline.study.study_file import parse
 from sapwood.pipeline.study.worker import (
     COUNTS,
@@ -27,7 +27,7 @@ from sapwood.sim.run import Simulation
 from sapwood.sim.scenario import from_mapping
 
 
-def first_run(text: str = TINY) -> Run:
+def first_run(text: str = TINY) -> StudyRun:
     return runs_of(parse(text), "1")[0]
 
 
@@ -69,7 +69,7 @@ def test_unchecked_runs_count_the_same() -> None:
     assert unchecked["digest"] == ""
 
 
-def fails_at_overlap(run: Run) -> dict[str, Any]:
+def fails_at_overlap(run: StudyRun) -> dict[str, Any]:
     if run.parameters["workload.overlap"]:
         raise RuntimeError("no\n  such   thing")
     return simulate(run)

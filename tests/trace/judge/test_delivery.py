@@ -7,30 +7,30 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.trace.judge.claims import ClaimBook
+from sapwood.trace.judge.declarations import DeclarationBook
 from sapwood.trace.judge.delivery import Standing
 from sapwood.trace.judge.filterbook import FilterBook
 from tracing.making import Recorder
 
 
 @given(st.integers(0, 2**32))
-def test_standing_is_what_each_claim_says_of_itself(seed: int) -> None:
+def test_standing_is_what_each_declaration_says_of_itself(seed: int) -> None:
     random = Random(seed)
     trace, filters = Recorder(), FilterBook()
-    claims = ClaimBook(filters)
+    declarations = DeclarationBook(filters)
     now = 0.0
     for _ in range(40):
         now += random.choice([0, 0.25, 1])
         act = random.choice([trace.subscribe, trace.subscribe, trace.unsubscribe, trace.settle])
-        claims.apply(act(now, random.choice(["a", "b", "c"]), f"x = {random.randint(1, 3)}"))
+        declarations.apply(act(now, random.choice(["a", "b", "c"]), f"x = {random.randint(1, 3)}"))
     settle = random.choice([0.0, 0.5, 2.0])
-    standing = Standing(claims.subscriptions, settle)
+    standing = Standing(declarations.subscriptions, settle)
     for quarter in range(int(now * 4) + 9):
         numbers = random.sample(range(3), random.randint(0, 3))
         owed = standing.owed(quarter / 4, numbers)
         assert set(owed) == {
-            claim.client
-            for claim in claims.subscriptions.all
-            if claim.number in numbers and claim.obliges(quarter / 4, settle)
+            declaration.client
+            for declaration in declarations.subscriptions.all
+            if declaration.number in numbers and declaration.obliges(quarter / 4, settle)
         }
-        assert all(claim.obliges(quarter / 4, settle) for claim in owed.values())
+        assert all(declaration.obliges(quarter / 4, settle) for declaration in owed.values())

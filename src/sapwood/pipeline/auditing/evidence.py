@@ -1,8 +1,8 @@
 """What has to be known of a run to judge its deliveries: who wanted what, from when to when.
 
 Subscriptions and advertisements are few beside notifications. They are brought to the driver, put
-in order by the same code that the checkers use (`sapwood.trace.judge.claims`), and sent along with
-the functions that go through notifications on the workers.
+in order by the same code that the checkers use (`sapwood.trace.judge.declarations`), and sent along
+with the functions that go through notifications on the workers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ from sapwood.filters import Filter
 from sapwood.matching import MatchIndex
 from sapwood.pipeline.auditing.numbering import Numbers
 from sapwood.trace.files import arrow
-from sapwood.trace.judge.claims import CLAIM_KINDS, Claim, ClaimBook, Claims, in_time
+from sapwood.trace.judge.declarations import (
+    DECLARATION_KINDS,
+    Declaration,
+    DeclarationBook,
+    Declarations,
+    in_time,
+)
 from sapwood.trace.judge.filterbook import FilterBook
 from sapwood.trace.schema import Row
 
@@ -34,7 +40,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Stated(msgspec.Struct, frozen=True):
-    """One claim of a client, with all its times."""
+    """One declaration of a client, with all its times."""
 
     number: int
     started: float
@@ -77,7 +83,7 @@ class Evidence(msgspec.Struct):
     """The clients that subscribed, by number."""
 
     starts: Numbers = msgspec.field(default_factory=lambda: np.zeros(1, np.int64))
-    claims: Floats = msgspec.field(default_factory=lambda: np.zeros((0, 3)))
+    declarations: Floats = msgspec.field(default_factory=lambda: np.zeros((0, 3)))
     """Subscriptions, ordered by filter: client, settled since, ended; those on filter n are rows
     ``starts[n]:starts[n + 1]``."""
 
@@ -98,8 +104,8 @@ class Evidence(msgspec.Struct):
         """Whether a publisher had said that it would publish what one of these filters matches."""
         matched = set(numbers)
         return any(
-            claim.number in matched and claim.is_settled(at)
-            for claim in self.advertisements.get(publisher, ())
+            declaration.number in matched and declaration.is_settled(at)
+            for declaration in self.advertisements.get(publisher, ())
         )
 
 
@@ -122,18 +128,18 @@ class RunFacts(msgspec.Struct, frozen=True):
 
 def gather(rows: DataFrame, runs: Mapping[str, RunFacts]) -> dict[str, Evidence]:
     """The evidence of each run, from the rows that speak of subscriptions and advertisements."""
-    said = rows.where(rows["kind"].isin(*CLAIM_KINDS)).select(
+    said = rows.where(rows["kind"].isin(*DECLARATION_KINDS)).select(
         "run", "broker", "session", "step", "at", "kind", "client", "message", "filter"
     )
-    claims: dict[str, list[Row]] = {}
+    declarations: dict[str, list[Row]] = {}
     for row in arrow.to_rows(said.toArrow()):
-        claims.setdefault(row.run, []).append(row)
-    return {run: _evidence(run, facts, claims.get(run, [])) for run, facts in runs.items()}
+        declarations.setdefault(row.run, []).append(row)
+    return {run: _evidence(run, facts, declarations.get(run, [])) for run, facts in runs.items()}
 
 
 def _evidence(run: str, facts: RunFacts, rows: list[Row]) -> Evidence:
     filters = FilterBook()
-    book = ClaimBook(filters)
+    book = DeclarationBook(filters)
     texts: dict[int, str] = {}
     for row in sorted(rows, key=in_time):
         book.apply(row)
@@ -147,28 +153,30 @@ def _evidence(run: str, facts: RunFacts, rows: list[Row]) -> Evidence:
     return evidence
 
 
-def _stated(claims: Claims, settle: float) -> dict[str, list[Stated]]:
+def _stated(declarations: Declarations, settle: float) -> dict[str, list[Stated]]:
     found: dict[str, list[Stated]] = {}
-    for claim in claims.all:
-        found.setdefault(claim.client, []).append(_state(claim, settle))
+    for declaration in declarations.all:
+        found.setdefault(declaration.client, []).append(_state(declaration, settle))
     return found
 
 
-def _state(claim: Claim, settle: float) -> Stated:
-    ended = NEVER if claim.ended is None else claim.ended.at
-    settled = claim.settled_at(settle)
-    return Stated(claim.number, claim.started.at, settled, ended, tuple(claim.seen))
+def _state(declaration: Declaration, settle: float) -> Stated:
+    ended = NEVER if declaration.ended is None else declaration.ended.at
+    settled = declaration.settled_at(settle)
+    return Stated(
+        declaration.number, declaration.started.at, settled, ended, tuple(declaration.seen)
+    )
 
 
 def _arrange(evidence: Evidence) -> None:
     """Subscriptions as arrays, ordered by filter."""
     listed = sorted(
-        (claim.number, client, claim.settled, claim.ended)
+        (declaration.number, client, declaration.settled, declaration.ended)
         for client, name in enumerate(evidence.clients)
-        for claim in evidence.subscriptions[name]
+        for declaration in evidence.subscriptions[name]
     )
     numbers = np.array([item[0] for item in listed], np.int64)
-    evidence.claims = np.array([item[1:] for item in listed], np.float64).reshape(-1, 3)
+    evidence.declarations = np.array([item[1:] for item in listed], np.float64).reshape(-1, 3)
     evidence.starts = np.searchsorted(numbers, np.arange(len(evidence.filters) + 1)).astype(
         np.int64
     )

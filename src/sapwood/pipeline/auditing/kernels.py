@@ -157,17 +157,17 @@ def owe(
     at: Array,
     number_starts: Array,
     numbers: Array,
-    claim_starts: Array,
-    claims: Array,
+    declaration_starts: Array,
+    declarations: Array,
     settle: float,
     stamps: Array,
 ) -> tuple[Array, Array]:
     """The pairs (row, client) that subscriptions oblige the network to.
 
-    Row r matches the filters ``numbers[number_starts[r]:number_starts[r + 1]]``. The claims on
-    filter n are rows ``claim_starts[n]:claim_starts[n + 1]`` of `claims`: client, settled since,
-    ended at (floats, all). `stamps` has a place per client and says which row it was owed last, so
-    that a client with several matching subscriptions is owed once.
+    Row r matches the filters ``numbers[number_starts[r]:number_starts[r + 1]]``. The declarations
+    on filter n are rows ``declaration_starts[n]:declaration_starts[n + 1]`` of `declarations`:
+    client, settled since, ended at (floats, all). `stamps` has a place per client and says which
+    row it was owed last, so that a client with several matching subscriptions is owed once.
     """
     rows = np.empty(1024, np.int64)
     clients = np.empty(1024, np.int64)
@@ -176,9 +176,14 @@ def owe(
     for row in range(len(at)):
         for position in range(number_starts[row], number_starts[row + 1]):
             filter_number = numbers[position]
-            for claim in range(claim_starts[filter_number], claim_starts[filter_number + 1]):
-                client = np.int64(claims[claim, 0])
-                is_owed = claims[claim, 1] <= at[row] and claims[claim, 2] > at[row] + settle
+            for declaration in range(
+                declaration_starts[filter_number], declaration_starts[filter_number + 1]
+            ):
+                client = np.int64(declarations[declaration, 0])
+                is_owed = (
+                    declarations[declaration, 1] <= at[row]
+                    and declarations[declaration, 2] > at[row] + settle
+                )
                 if not is_owed or stamps[client] == row:
                     continue
                 stamps[client] = row

@@ -127,7 +127,7 @@ def _owing(
     places = np.repeat(first[kinds] - starts[:-1], row_counts) + np.arange(starts[-1])
     stamps = np.empty(len(evidence.clients), np.int64)
     rows, clients = kernels.owe(
-        at, starts, flat[places], evidence.starts, evidence.claims, evidence.settle, stamps
+        at, starts, flat[places], evidence.starts, evidence.declarations, evidence.settle, stamps
     )
     return rows, clients
 
@@ -154,8 +154,8 @@ class _Sums:
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
-        self._settled = np.unique(evidence.claims[:, 1])
-        self._ended = np.unique(evidence.claims[:, 2])
+        self._settled = np.unique(evidence.declarations[:, 1])
+        self._ended = np.unique(evidence.declarations[:, 2])
         self._publishers: dict[str, int] = {}
         self._groups = Numbering()
         self._sums = _no_sums()

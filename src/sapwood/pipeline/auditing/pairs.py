@@ -132,9 +132,17 @@ def _judge(batch: Any, evidence: Evidence, gaps: Gaps) -> Any:
 def _verdict(pair: dict[str, Any], numbers: set[int], evidence: Evidence, gaps: Gaps) -> str:
     """As in `sapwood.trace.judge.delivery`."""
     at, client, settle = pair["published_at"], pair["client"], evidence.settle
-    claims = [claim for claim in evidence.subscriptions.get(client, ()) if claim.number in numbers]
+    declarations = [
+        declaration
+        for declaration in evidence.subscriptions.get(client, ())
+        if declaration.number in numbers
+    ]
     if pair["is_owed"]:
-        seen = max(claim.last_seen(at) for claim in claims if claim.obliges(at, settle))
+        seen = max(
+            declaration.last_seen(at)
+            for declaration in declarations
+            if declaration.obliges(at, settle)
+        )
         return UNJUDGED if gaps.hide(client, seen, at + settle) else LOST
     delivered_at = pair["delivered_at"]
     if at is None:
@@ -143,6 +151,6 @@ def _verdict(pair: dict[str, Any], numbers: set[int], evidence: Evidence, gaps: 
         return UNJUDGED if gaps.hide(pair["publisher"], since, until) else UNEXPECTED
     if pair["attributes"] is None:
         return UNJUDGED
-    if any(claim.was_in_force(delivered_at, settle) for claim in claims):
+    if any(declaration.was_in_force(delivered_at, settle) for declaration in declarations):
         return EARLY
     return UNJUDGED if gaps.hide(client, BEGINNING, delivered_at) else UNEXPECTED

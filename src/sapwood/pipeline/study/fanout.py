@@ -23,7 +23,7 @@ from sapwood.errors import SparkError
 from sapwood.pipeline.spark.errors import cause_of, job_errors
 from sapwood.pipeline.spark.session import await_workers, is_local, master_of
 from sapwood.pipeline.spark.shipping import ship
-from sapwood.pipeline.study.runs import Run
+from sapwood.pipeline.study.runs import StudyRun
 from sapwood.pipeline.study.worker import SCHEMA, Simulate, simulate, work
 
 if TYPE_CHECKING:
@@ -42,15 +42,15 @@ Rows = list[dict[str, Any]]
 
 
 def fan_out(
-    spark: SparkSession, runs: Sequence[Run], simulating: Simulate = simulate
-) -> Generator[tuple[list[Run], Rows], None, None]:
+    spark: SparkSession, runs: Sequence[StudyRun], simulating: Simulate = simulate
+) -> Generator[tuple[list[StudyRun], Rows], None, None]:
     """Do all runs; yields batches with their rows, as they come back."""
     ship(spark)
     cores = ready_cores(spark, simulating)
     slots = cores * SLOTS_PER_CORE
     size = slots * max(1, round(len(runs) / (slots * BATCHES_MAX)))
     waiting = [list(runs[first : first + size]) for first in range(0, len(runs), size)][::-1]
-    under_way: dict[Future[Rows], list[Run]] = {}
+    under_way: dict[Future[Rows], list[StudyRun]] = {}
     batches = Batches(spark, slots, simulating)
     with ThreadPoolExecutor(BATCHES_UNDER_WAY) as pool:
         try:
@@ -75,7 +75,7 @@ class Batches:
         self._simulating = simulating
         self._is_over = Event()
 
-    def do(self, batch: list[Run]) -> Rows:
+    def do(self, batch: list[StudyRun]) -> Rows:
         """The rows of a batch; if the job fails as a whole, of each half of it."""
         if self._is_over.is_set():
             return []
@@ -90,7 +90,7 @@ class Batches:
         middle = len(batch) // 2
         return [row for half in (batch[:middle], batch[middle:]) for row in self.do(half)]
 
-    def _job(self, batch: list[Run]) -> Rows:
+    def _job(self, batch: list[StudyRun]) -> Rows:
         count = min(self._slots, len(batch))
         contents = [msgspec.json.encode(batch[slot::count]) for slot in range(count)]
         return _rows(self._spark, contents, self._simulating)
@@ -134,7 +134,7 @@ def _check_alive(spark: SparkSession, problem: Exception) -> None:
         ) from None
 
 
-def _failed(run: Run, problem: Exception) -> dict[str, Any]:
+def _failed(run: StudyRun, problem: Exception) -> dict[str, Any]:
     row: dict[str, Any] = dict.fromkeys(SCHEMA.names)
     known = ("run", "point", "repeat", "seed", "code")
     row |= {name: getattr(run, name) for name in known}

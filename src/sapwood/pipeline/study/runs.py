@@ -35,7 +35,7 @@ _NOT_SIMULATING = frozenset(
 """What of Sapwood has no part in the outcome of a run; a test looks what a run loads."""
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
+class StudyRun(msgspec.Struct, frozen=True, kw_only=True):
     """One simulation: everything its outcome depends on, and the names it goes by."""
 
     run: str
@@ -53,11 +53,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """How long it may take, in no unit."""
 
 
-def runs_of(study: Study, code: str | None = None) -> list[Run]:
+def runs_of(study: Study, code: str | None = None) -> list[StudyRun]:
     """All runs of a study, those first that will probably take longest."""
     code = code or code_version()
     seeds = seeds_of(study)
-    made: list[Run] = []
+    made: list[StudyRun] = []
     for point in study.points():
         scenario = study.mapping(point)
         cost = expected_cost(scenario_at(study, point))
@@ -69,7 +69,7 @@ def runs_of(study: Study, code: str | None = None) -> list[Run]:
                 "measure_from": study.measure_from,
                 "code": code,
             }
-            run = Run(
+            run = StudyRun(
                 run=digest_of(what),
                 point=digest_of(point),
                 parameters=point,
@@ -145,4 +145,4 @@ def digest_of(value: object) -> str:
     return hashlib.blake2b(data, digest_size=10).hexdigest()
 
 
-__all__ = ["Run", "code_version", "digest_of", "runs_of", "seeds_of"]
+__all__ = ["StudyRun", "code_version", "digest_of", "runs_of", "seeds_of"]

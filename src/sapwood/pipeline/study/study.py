@@ -1,4 +1,4 @@
-"""Run a study: what is left of it, spread over Spark, and what it comes to."""
+"""StudyRun a study: what is left of it, spread over Spark, and what it comes to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sapwood.pipeline.spark.failures import plain_errors
 from sapwood.pipeline.spark.local import in_words, to_frame
 from sapwood.pipeline.study.fanout import fan_out
 from sapwood.pipeline.study.results import Results, digest_of_rows, row_types
-from sapwood.pipeline.study.runs import Run, code_version, digest_of, runs_of
+from sapwood.pipeline.study.runs import StudyRun, code_version, digest_of, runs_of
 from sapwood.pipeline.study.statistics import with_intervals
 from sapwood.pipeline.study.study_file import Study
 from sapwood.pipeline.study.worker import Simulate, simulate
@@ -98,8 +98,8 @@ def run_study(
 
 def _do(
     results: Results,
-    runs: list[Run],
-    left: list[Run],
+    runs: list[StudyRun],
+    left: list[StudyRun],
     progress: Callable[[Progress], None] | None,
     simulating: Simulate,
 ) -> list[Failure]:
@@ -165,7 +165,7 @@ def _failure(row: dict[str, Any], error: str) -> Failure:
 
 
 def _summed_up(
-    results: Results, study: Study, runs: list[Run], reused: int, failures: list[Failure]
+    results: Results, study: Study, runs: list[StudyRun], reused: int, failures: list[Failure]
 ) -> Outcome:
     spark, code = results.spark, runs[0].code
     kept = results.runs(code).toArrow()

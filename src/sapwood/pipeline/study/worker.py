@@ -23,7 +23,7 @@ import msgspec
 import pyarrow as pa
 
 from sapwood.pipeline.spark.cache_folder import cache_folder
-from sapwood.pipeline.study.runs import Run
+from sapwood.pipeline.study.runs import StudyRun
 from sapwood.sim.run import Simulation
 from sapwood.sim.scenario import from_mapping
 
@@ -55,10 +55,10 @@ SCHEMA = pa.schema(
 )
 """A row per run; all but the last two are the same wherever and whenever it runs."""
 
-Simulate = Callable[[Run], dict[str, Any]]
+Simulate = Callable[[StudyRun], dict[str, Any]]
 
 
-def simulate(run: Run) -> dict[str, Any]:
+def simulate(run: StudyRun) -> dict[str, Any]:
     """Do a run; its counts by name."""
     scenario = from_mapping(run.scenario)
     simulation = Simulation(scenario, run.seed, check=run.check, digest=run.check)
@@ -91,12 +91,12 @@ def work(
     warm_kernels()
     for batch in batches:
         for number in batch.column(0).to_pylist():
-            for run in msgspec.json.decode(slots[number], type=list[Run]):
+            for run in msgspec.json.decode(slots[number], type=list[StudyRun]):
                 yield pa.RecordBatch.from_pylist([row_of(run, simulating)], SCHEMA)
                 _keep_loaded()
 
 
-def row_of(run: Run, simulating: Simulate = simulate) -> dict[str, Any]:
+def row_of(run: StudyRun, simulating: Simulate = simulate) -> dict[str, Any]:
     """Do a run; its row, with an error if it failed."""
     begin = time.process_time()
     row: dict[str, Any] = {

@@ -6,7 +6,7 @@ decided:
 
 - duplicates and order: `sapwood.trace.judge.ordering`
 - what had to be delivered and what was: `sapwood.trace.judge.delivery`
-- subscriptions and advertisements over time: `sapwood.trace.judge.claims`
+- subscriptions and advertisements over time: `sapwood.trace.judge.declarations`
 - rows that are known to be missing: `sapwood.trace.judge.gaps`
 """
 
@@ -19,7 +19,7 @@ import msgspec
 from sapwood.errors import TraceRowError
 from sapwood.trace.files.reader import Trace
 from sapwood.trace.judge.causes import Key
-from sapwood.trace.judge.claims import CLAIM_KINDS, ClaimBook, in_time
+from sapwood.trace.judge.declarations import DECLARATION_KINDS, DeclarationBook, in_time
 from sapwood.trace.judge.delivery import Evidence, judge_deliveries
 from sapwood.trace.judge.filterbook import FilterBook, FinderMaker
 from sapwood.trace.judge.gaps import BEGINNING, Gaps
@@ -83,13 +83,13 @@ class Checker:
         self._settings = settings or {}
         self._make_finder = make_finder
         self._violations_max = violations_max
-        self._runs: dict[str, _Run] = {}
+        self._runs: dict[str, _JudgedRun] = {}
 
     def add(self, row: Row) -> None:
         """Take a row."""
         run = self._runs.get(row.run)
         if run is None:
-            run = self._runs[row.run] = _Run()
+            run = self._runs[row.run] = _JudgedRun()
         run.add(row)
 
     def verdicts(self) -> dict[str, Verdict]:
@@ -120,14 +120,14 @@ class Checker:
         return SETTLE_SECONDS_DEFAULT if stated is None else stated
 
 
-class _Run:
+class _JudgedRun:
     """The rows of one run, sorted by what they are needed for."""
 
     def __init__(self) -> None:
         self._last: dict[str, Row] = {}
         self._end = BEGINNING
         self._gaps = Gaps()
-        self._claims: list[Row] = []
+        self._declarations: list[Row] = []
         self._published: dict[Key, Row] = {}
         self._events: dict[str, list[Row]] = {}
 
@@ -147,23 +147,23 @@ class _Run:
             self._event(row, row.client)
         elif row.kind == PUBLISHED:
             self._publish(row)
-        elif row.kind in CLAIM_KINDS:
-            self._claims.append(row)
+        elif row.kind in DECLARATION_KINDS:
+            self._declarations.append(row)
         elif row.kind == TRACE_GAP:
             self._gaps.record(row, BEGINNING if last is None else last.at)
 
     def judge(self, settings: RunSettings, filters: FilterBook, violations_max: int) -> Verdict:
         assert settings.settle_seconds is not None
-        claims = ClaimBook(filters)
-        for row in sorted(self._claims, key=in_time):
-            claims.apply(row)
+        declarations = DeclarationBook(filters)
+        for row in sorted(self._declarations, key=in_time):
+            declarations.apply(row)
         findings = Findings(Verdict(), violations_max)
         delivered = judge_order(self._events, findings)
         # A repeated delivery is one whatever else is missing: it counts on both sides.
         findings.verdict.delivered = findings.verdict.duplicated
         evidence = Evidence(
             filters=filters,
-            claims=claims,
+            declarations=declarations,
             gaps=self._gaps,
             published=self._published,
             delivered=delivered,

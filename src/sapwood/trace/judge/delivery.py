@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 import msgspec
 
 from sapwood.trace.judge.causes import Key, key_of
-from sapwood.trace.judge.claims import Claim, ClaimBook, Claims
+from sapwood.trace.judge.declarations import Declaration, DeclarationBook, Declarations
 from sapwood.trace.judge.filterbook import FilterBook
 from sapwood.trace.judge.gaps import BEGINNING, Gaps
 from sapwood.trace.judge.verdict import LOST, UNEXPECTED, Findings
@@ -20,7 +20,7 @@ class Evidence(msgspec.Struct, kw_only=True):
     """All that a run's trace says about deliveries."""
 
     filters: FilterBook
-    claims: ClaimBook
+    declarations: DeclarationBook
     gaps: Gaps
     published: Mapping[Key, Row]
     delivered: Mapping[Key, Mapping[str, Row]]
@@ -40,40 +40,43 @@ class Standing:
     asked about in the order of time, so each subscription enters once and leaves once.
     """
 
-    def __init__(self, claims: Claims, settle: float) -> None:
+    def __init__(self, declarations: Declarations, settle: float) -> None:
         self._settle = settle
-        # The place in the list breaks ties, so that claims are never compared.
+        # The place in the list breaks ties, so that declarations are never compared.
         self._coming = sorted(
-            ((claim.settled_at(settle), index, claim) for index, claim in enumerate(claims.all)),
+            (
+                (declaration.settled_at(settle), index, declaration)
+                for index, declaration in enumerate(declarations.all)
+            ),
             reverse=True,
         )
-        self._leaving: list[tuple[float, int, Claim]] = []
-        self._standing: dict[int, dict[int, Claim]] = {}
+        self._leaving: list[tuple[float, int, Declaration]] = []
+        self._standing: dict[int, dict[int, Declaration]] = {}
 
-    def owed(self, at: float, numbers: Iterable[int]) -> dict[str, Claim]:
+    def owed(self, at: float, numbers: Iterable[int]) -> dict[str, Declaration]:
         """The clients owed a notification of this time that these filters match."""
         self._advance(at)
         return {
-            claim.client: claim
+            declaration.client: declaration
             for number in sorted(numbers)
-            for claim in self._standing.get(number, {}).values()
+            for declaration in self._standing.get(number, {}).values()
         }
 
     def _advance(self, at: float) -> None:
         while self._coming and self._coming[-1][0] <= at:
-            _, index, claim = self._coming.pop()
-            self._standing.setdefault(claim.number, {})[index] = claim
-            if claim.ended is not None:
-                heappush(self._leaving, (claim.ended.at, index, claim))
+            _, index, declaration = self._coming.pop()
+            self._standing.setdefault(declaration.number, {})[index] = declaration
+            if declaration.ended is not None:
+                heappush(self._leaving, (declaration.ended.at, index, declaration))
         while self._leaving and self._leaving[0][0] <= at + self._settle:
-            _, index, claim = heappop(self._leaving)
-            del self._standing[claim.number][index]
+            _, index, declaration = heappop(self._leaving)
+            del self._standing[declaration.number][index]
 
 
 def judge_deliveries(evidence: Evidence, findings: Findings) -> None:
     """Count every pair that was expected or delivered, and report what is lost or unexpected."""
     findings.verdict.published += len(evidence.published)
-    standing = Standing(evidence.claims.subscriptions, evidence.settle)
+    standing = Standing(evidence.declarations.subscriptions, evidence.settle)
     nobody: Mapping[str, Row] = {}
     for key, row in sorted(evidence.published.items(), key=lambda item: (item[1].at, item[0])):
         owed = _expected(evidence, standing, row)
@@ -85,7 +88,7 @@ def judge_deliveries(evidence: Evidence, findings: Findings) -> None:
     _judge_never_published(evidence, findings)
 
 
-def _expected(evidence: Evidence, standing: Standing, published: Row) -> dict[str, Claim]:
+def _expected(evidence: Evidence, standing: Standing, published: Row) -> dict[str, Declaration]:
     """The clients that had to be delivered a notification, each with a subscription that says so.
 
     What was published without its attributes being recorded obliges nobody.
@@ -100,11 +103,11 @@ def _expected(evidence: Evidence, standing: Standing, published: Row) -> dict[st
 
 
 def _was_advertised(evidence: Evidence, published: Row) -> bool:
-    claims = evidence.claims.advertisements.of(published.publisher or "")
+    declarations = evidence.declarations.advertisements.of(published.publisher or "")
     return any(
-        claim.is_settled(published.at, evidence.settle)
-        for number in sorted(evidence.filters.matching(published) & claims.keys())
-        for claim in claims[number]
+        declaration.is_settled(published.at, evidence.settle)
+        for number in sorted(evidence.filters.matching(published) & declarations.keys())
+        for declaration in declarations[number]
     )
 
 
@@ -112,11 +115,11 @@ def _judge_expected(
     evidence: Evidence,
     findings: Findings,
     published: Row,
-    owed: Mapping[str, Claim],
+    owed: Mapping[str, Declaration],
     delivered: Mapping[str, Row],
 ) -> None:
     verdict = findings.verdict
-    for client, claim in owed.items():
+    for client, declaration in owed.items():
         if client in delivered:
             verdict.expected += 1
             verdict.delivered += 1
@@ -124,7 +127,7 @@ def _judge_expected(
             verdict.unjudged += 1
         else:
             verdict.expected += 1
-            findings.violation(LOST, client, claim.started, published)
+            findings.violation(LOST, client, declaration.started, published)
 
 
 def _may_be_hidden(evidence: Evidence, published: Row, client: str) -> bool:
@@ -133,12 +136,12 @@ def _may_be_hidden(evidence: Evidence, published: Row, client: str) -> bool:
     The delivery has `settle` to happen. The subscription is known to have stood when a row about
     it was last seen; after a gap a client that reconnects subscribes again, which is such a row.
     """
-    claims = evidence.claims.subscriptions.of(client)
+    declarations = evidence.declarations.subscriptions.of(client)
     last_seen = max(
-        claim.last_seen(published.at)
-        for number in evidence.filters.matching(published) & claims.keys()
-        for claim in claims[number]
-        if claim.obliges(published.at, evidence.settle)
+        declaration.last_seen(published.at)
+        for number in evidence.filters.matching(published) & declarations.keys()
+        for declaration in declarations[number]
+        if declaration.obliges(published.at, evidence.settle)
     )
     return evidence.gaps.hide(client, last_seen, published.at + evidence.settle)
 
@@ -161,11 +164,11 @@ def _judge_unasked(
 
 
 def _was_wanted(evidence: Evidence, published: Row, client: str, delivery: Row) -> bool:
-    claims = evidence.claims.subscriptions.of(client)
+    declarations = evidence.declarations.subscriptions.of(client)
     return any(
-        claim.was_in_force(delivery.at, evidence.settle)
-        for number in evidence.filters.matching(published) & claims.keys()
-        for claim in claims[number]
+        declaration.was_in_force(delivery.at, evidence.settle)
+        for number in evidence.filters.matching(published) & declarations.keys()
+        for declaration in declarations[number]
     )
 
 

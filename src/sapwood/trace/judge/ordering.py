@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from sapwood.trace.judge.causes import Key, Past, find_causes, key_of
-from sapwood.trace.judge.claims import in_time
+from sapwood.trace.judge.declarations import in_time
 from sapwood.trace.judge.verdict import (
     DUPLICATED,
     OUT_OF_ORDER_CAUSAL,

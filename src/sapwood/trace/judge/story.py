@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from sapwood.errors import TraceError
 from sapwood.filters import NotificationId
 from sapwood.trace.judge.causes import Key
-from sapwood.trace.judge.claims import CLAIM_KINDS, in_time
+from sapwood.trace.judge.declarations import DECLARATION_KINDS, in_time
 from sapwood.trace.schema import (
     ADVERTISED,
     DELIVERED,
@@ -68,12 +68,12 @@ class _Told:
     def __init__(self, key: Key) -> None:
         self._key = key
         self._own: list[Row] = []
-        self._claims: list[Row] = []
+        self._declarations: list[Row] = []
         self._weather: list[Row] = []
 
     def add(self, row: Row) -> None:
-        if row.kind in CLAIM_KINDS:
-            self._claims.append(row)
+        if row.kind in DECLARATION_KINDS:
+            self._declarations.append(row)
         elif row.kind in _WEATHER:
             self._weather.append(row)
         elif (row.publisher, row.sequence) == self._key:
@@ -91,7 +91,7 @@ class _Told:
         concerned = {row.client for row in self._own if row.kind == DELIVERED}
         if client is not None:
             concerned = {client}
-        for row in self._claims:
+        for row in self._declarations:
             of_publisher = row.client == self._key[0] and (
                 row.kind in {ADVERTISED, UNADVERTISED}
                 or (row.kind == SETTLED and row.message == ADVERTISED)

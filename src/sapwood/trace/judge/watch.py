@@ -10,7 +10,7 @@ from __future__ import annotations
 from sapwood.errors import TraceRowError
 from sapwood.trace.judge.causes import Key
 from sapwood.trace.judge.checkers import key_checked
-from sapwood.trace.judge.claims import CLAIM_KINDS, ClaimBook
+from sapwood.trace.judge.declarations import DECLARATION_KINDS, DeclarationBook
 from sapwood.trace.judge.filterbook import FilterBook
 from sapwood.trace.judge.verdict import (
     DUPLICATED,
@@ -40,7 +40,7 @@ class Watch:
     def __init__(self, settle: float = SETTLE_SECONDS_DEFAULT) -> None:
         self._settle = check_settle(settle)
         self._filters = FilterBook()
-        self._claims = ClaimBook(self._filters)
+        self._declarations = DeclarationBook(self._filters)
         self._published: dict[Key, Row] = {}
         self._delivered: dict[str, dict[Key, Row]] = {}
         self._highest: dict[tuple[str, str], Row] = {}
@@ -51,8 +51,8 @@ class Watch:
             return self._deliver(row)
         if row.kind == PUBLISHED:
             self._published.setdefault(key_checked(row), row)
-        elif row.kind in CLAIM_KINDS:
-            self._claims.apply(row)
+        elif row.kind in DECLARATION_KINDS:
+            self._declarations.apply(row)
         return None
 
     def _deliver(self, row: Row) -> Violation | None:
@@ -74,10 +74,11 @@ class Watch:
         if published.attributes is None:
             return True  # nobody can say
         return any(
-            claim.was_in_force(at, self._settle) or claim.obliges(published.at, self._settle)
-            for number, claims in self._claims.subscriptions.of(client).items()
+            declaration.was_in_force(at, self._settle)
+            or declaration.obliges(published.at, self._settle)
+            for number, declarations in self._declarations.subscriptions.of(client).items()
             if self._filters.matches(number, published)
-            for claim in claims
+            for declaration in declarations
         )
 
     def _judge_order(self, row: Row, client: str) -> Violation | None:

@@ -1,7 +1,7 @@
 """Subscriptions and advertisements over time: from when to when, and settled since when.
 
-A *claim* is one of either: a client said at some time that it wants (or publishes) what a filter
-matches, and perhaps later that it does not any more. Saying it again changes nothing.
+A *declaration* is one of either: a client said at some time that it wants (or publishes) what a
+filter matches, and perhaps later that it does not any more. Saying it again changes nothing.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from sapwood.trace.schema import (
     Row,
 )
 
-CLAIM_KINDS: Final = (SUBSCRIBED, UNSUBSCRIBED, SETTLED, ADVERTISED, UNADVERTISED)
-"""The kinds of rows that say something about a claim."""
+DECLARATION_KINDS: Final = (SUBSCRIBED, UNSUBSCRIBED, SETTLED, ADVERTISED, UNADVERTISED)
+"""The kinds of rows that say something about a declaration."""
 
 
-class Claim:
+class Declaration:
     """One client's subscription or advertisement, from its row to the row that ended it."""
 
     __slots__ = ("client", "ended", "number", "seen", "settled", "started")
@@ -37,7 +37,7 @@ class Claim:
         """When a ``settled`` row said so."""
 
         self.seen = [started.at]
-        """When a row showed that the claim stood, in order of time."""
+        """When a row showed that the declaration stood, in order of time."""
 
     def settled_at(self, settle: float) -> float:
         """When it was in effect everywhere: when the trace says so, or `settle` after it began."""
@@ -53,7 +53,7 @@ class Claim:
     def obliges(self, at: float, settle: float) -> bool:
         """Whether what it matches, published at a time, has to be delivered.
 
-        It does if the claim had settled, and had not ended within `settle` after.
+        It does if the declaration had settled, and had not ended within `settle` after.
         """
         outlasts = self.ended is None or self.ended.at > at + settle
         return outlasts and self.settled_at(settle) <= at
@@ -67,54 +67,54 @@ class Claim:
         return max((seen for seen in self.seen if seen <= at), default=self.started.at)
 
 
-class Claims:
-    """All claims of one sort, built from rows in the order of time."""
+class Declarations:
+    """All declarations of one sort, built from rows in the order of time."""
 
     def __init__(self) -> None:
-        self.all: list[Claim] = []
-        self._open: dict[tuple[str, int], Claim] = {}
-        self._of_client: dict[str, dict[int, list[Claim]]] = {}
+        self.all: list[Declaration] = []
+        self._open: dict[tuple[str, int], Declaration] = {}
+        self._of_client: dict[str, dict[int, list[Declaration]]] = {}
 
-    def of(self, client: str) -> dict[int, list[Claim]]:
-        """A client's claims, by the number of their filter."""
+    def of(self, client: str) -> dict[int, list[Declaration]]:
+        """A client's declarations, by the number of their filter."""
         return self._of_client.get(client, {})
 
     def start(self, client: str, number: int, row: Row) -> None:
-        """A claim is made, or repeated."""
+        """A declaration is made, or repeated."""
         standing = self._open.get((client, number))
         if standing is not None:
             standing.seen.append(row.at)
             return
-        claim = Claim(client, number, row)
-        self.all.append(claim)
-        self._open[client, number] = claim
-        self._of_client.setdefault(client, {}).setdefault(number, []).append(claim)
+        declaration = Declaration(client, number, row)
+        self.all.append(declaration)
+        self._open[client, number] = declaration
+        self._of_client.setdefault(client, {}).setdefault(number, []).append(declaration)
 
     def settle(self, client: str, number: int, row: Row) -> None:
-        """A claim is in effect everywhere; without such a claim, nothing."""
-        claim = self._open.get((client, number))
-        if claim is not None:
-            claim.seen.append(row.at)
-            if claim.settled is None:
-                claim.settled = row.at
+        """A declaration is in effect everywhere; without such a declaration, nothing."""
+        declaration = self._open.get((client, number))
+        if declaration is not None:
+            declaration.seen.append(row.at)
+            if declaration.settled is None:
+                declaration.settled = row.at
 
     def end(self, client: str, number: int, row: Row) -> None:
-        """A claim is withdrawn; without such a claim, nothing."""
-        claim = self._open.pop((client, number), None)
-        if claim is not None:
-            claim.ended = row
+        """A declaration is withdrawn; without such a declaration, nothing."""
+        declaration = self._open.pop((client, number), None)
+        if declaration is not None:
+            declaration.ended = row
 
 
-class ClaimBook:
+class DeclarationBook:
     """Subscriptions and advertisements of a run."""
 
     def __init__(self, filters: FilterBook) -> None:
         self._filters = filters
-        self.subscriptions = Claims()
-        self.advertisements = Claims()
+        self.subscriptions = Declarations()
+        self.advertisements = Declarations()
 
     def apply(self, row: Row) -> None:
-        """Take a row of one of `CLAIM_KINDS`, in the order of time."""
+        """Take a row of one of `DECLARATION_KINDS`, in the order of time."""
         if row.client is None:
             raise TraceRowError(f"{row.describe()} has no client")
         client, number = row.client, self._filters.number(row)
