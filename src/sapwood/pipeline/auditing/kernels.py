@@ -4,17 +4,23 @@ Names are 64-bit hashes here (Spark's ``xxhash64``), which become dense numbers 
 open addressing. A table is two arrays: `keys` and `ids` (-1 where a slot is free). Tables and lists
 grow by doubling; whoever lets one grow hands it back.
 
-All kernels are in this one file because Numba takes a cached kernel for current as long as the
-file that defines it is unchanged.
+Numba takes a cached kernel for current as long as the file that defines it is unchanged. So all
+kernels are in this one file, but for the rule they share with the checkers
+(`sapwood.trace.judge.rules`): the stamp of a kernel is a digest of both files.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numba import njit
+
+from sapwood.trace.judge import rules
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Array = Any
@@ -23,11 +29,21 @@ Array = Any
 _EMPTY_SLOTS = 64
 
 
+@cache
+def _stamp() -> str:
+    """A digest of all sources that kernels are compiled from."""
+    digest = hashlib.blake2b(digest_size=16)
+    for path in (__file__, rules.__file__):
+        digest.update(Path(path).read_bytes())
+    return digest.hexdigest()
+
+
 def kernel(function: Function) -> Function:
     """Compile a function, and keep its code where this file lies, if that can be written to."""
     try:
         compiled: Any = njit(cache=True)(function)
-    except RuntimeError:  # shipped to a worker as part of an archive
+        compiled._cache._cache_file._source_stamp = _stamp()  # noqa: SLF001 - no other way
+    except (OSError, RuntimeError):  # shipped to a worker as part of an archive
         compiled = njit(function)
     result: Function = compiled
     return result
@@ -38,6 +54,9 @@ def part(function: Function) -> Function:
     result: Any = njit(function)
     compiled: Function = result
     return compiled
+
+
+_obliges = part(rules.obliges)
 
 
 def new_table() -> tuple[Array, Array]:
@@ -180,10 +199,8 @@ def owe(
                 declaration_starts[filter_number], declaration_starts[filter_number + 1]
             ):
                 client = np.int64(declarations[declaration, 0])
-                is_owed = (
-                    declarations[declaration, 1] <= at[row]
-                    and declarations[declaration, 2] > at[row] + settle
-                )
+                settled, ended = declarations[declaration, 1], declarations[declaration, 2]
+                is_owed = _obliges(settled, ended, at[row], settle)
                 if not is_owed or stamps[client] == row:
                     continue
                 stamps[client] = row
