@@ -15,20 +15,13 @@ from typing import Any, Final, NamedTuple
 
 from sapwood.errors import TraceWriteError
 from sapwood.runtime.config.settings import TraceSettings
-from sapwood.trace.columns import warm as tracing_warm
+from sapwood.trace.columns import warm
 from sapwood.trace.columns.frames import Frames
 from sapwood.trace.columns.orders import Orders
+from sapwood.trace.columns.returns import Returns
 from sapwood.trace.columns.segment import NO_FRAMES, Begun, Happening, Item, Segment
 from sapwood.trace.files.writer import SegmentLimits, TraceWriter
-from sapwood.trace.schema import (
-    ADVERTISED,
-    CLOCK,
-    SUBSCRIBED,
-    TRACE_GAP,
-    UNADVERTISED,
-    UNSUBSCRIBED,
-    RunSettings,
-)
+from sapwood.trace.schema import CLOCK, TRACE_GAP, RunSettings
 
 BATCH_BYTES: Final = 4 * 2**20
 """What is noted before it is handed over; earlier, if time passes. Each time, loop and thread take
@@ -42,8 +35,6 @@ _ITEM_BYTES: Final = 200
 
 _ROWS_MAX: Final = 1_000_000
 """Rows of one file."""
-
-_ENDS: Final = {SUBSCRIBED: UNSUBSCRIBED, ADVERTISED: UNADVERTISED}
 
 
 class _Batch(NamedTuple):
@@ -79,8 +70,7 @@ class Tracer:
         self._done_bytes = 0
         self._now = 0.0
         self._has_gap = False
-        self._returned: dict[str, set[tuple[str, str]]] = {}
-        """By client that was lost by an earlier session: what it has claimed again."""
+        self._returns = Returns()
         self._queue: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="trace", daemon=True)
         self._orders = Orders()
@@ -88,7 +78,7 @@ class Tracer:
 
     def start(self, now: float) -> None:
         """Begin to write; if the session before this one crashed, rows of it may be missing."""
-        tracing_warm.exercise()
+        warm.exercise()
         if self._writer.interrupted:
             self.record(now, TRACE_GAP, {})
         self._thread.start()
@@ -114,8 +104,9 @@ class Tracer:
         if self._has_gap:
             self._has_gap = False
             self._note(Happening(at, TRACE_GAP, {}), _ITEM_BYTES)
-        if kind in _ENDS and self._returned:
-            self._end_before(at, kind, fields)
+        ended = self._returns.ended_by(kind, fields)
+        if ended is not None:
+            self._note(Happening(at, *ended), _ITEM_BYTES)
         self._note(Happening(at, kind, fields, frames), size)
         self._now = at
         if self._noted_bytes >= BATCH_BYTES:
@@ -129,13 +120,11 @@ class Tracer:
         session may not have been able to record that.
         """
         self._note(Begun(name, order), _ITEM_BYTES)
-        self._returned.pop(name, None)
-        if returns:
-            self._returned[name] = set()
+        self._returns.begin(name, returns=returns)
 
     def forget(self, name: str) -> None:
         """A client has left, and will not be back in this stream."""
-        self._returned.pop(name, None)
+        self._returns.end(name)
         self._note(Begun(name, None), _ITEM_BYTES)
 
     def tick(self, now: float) -> None:
@@ -167,15 +156,6 @@ class Tracer:
         self._handed_bytes += self._noted_bytes
         self._noted, self._noted_bytes = [], 0
         self._queue.put(batch)
-
-    def _end_before(self, at: float, kind: str, fields: dict[str, Any]) -> None:
-        """A client that was lost claims something: whatever it claimed before is over."""
-        claimed = self._returned.get(fields["client"])
-        claim = (kind, fields["filter"])
-        if claimed is not None and claim not in claimed:
-            claimed.add(claim)
-            ended = {"client": fields["client"], "filter": fields["filter"]}
-            self._note(Happening(at, _ENDS[kind], ended), _ITEM_BYTES)
 
     # In the thread
 
