@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sapwood.errors import FrameError, SapwoodError
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
-from sapwood.protocol.forwarding import Forwarding, Parts, publisher_end, split_head
+from sapwood.protocol.forwarding import Forwarding, SharedHeads, publisher_end, split_head
 from sapwood.routing.strategy import Entry
 from sapwood.wire.frames import encode_head
 
@@ -28,7 +28,7 @@ def new_forwarding(remembered_max: int = 100) -> Forwarding:
 
 def ask(forwarding: Forwarding, source: str, x: Value, publisher: str = "p.1") -> tuple[str, ...]:
     head = encode_head(publisher, {"x": x})
-    return forwarding.decide(source, head, {"x": x}, restricted=False)
+    return forwarding.destinations_of(source, head, {"x": x}, restricted=False)
 
 
 def test_everyone_who_wants_it_gets_it_but_not_the_neighbour_it_came_from() -> None:
@@ -61,9 +61,9 @@ def test_a_client_may_send_what_was_found_right_for_it_and_not_for_neighbours() 
     assert forwarding.known["M"].publishers == {b"\x92\xa3p.1"}
 
 
-def test_brokers_in_one_process_share_parts_but_no_plans() -> None:
-    parts = Parts(100)
-    one, two = (Forwarding(100, parts) for _ in "12")
+def test_brokers_in_one_process_share_heads_but_no_plans() -> None:
+    heads = SharedHeads(100)
+    one, two = (Forwarding(100, heads) for _ in "12")
     for forwarding, wanted in ((one, "x = 1"), (two, "x = 2")):
         forwarding.open("M", everything=False)
         forwarding.add(Entry("N", "n", Filter(wanted)))
@@ -75,25 +75,25 @@ def test_brokers_in_one_process_share_parts_but_no_plans() -> None:
     assert rest is same
 
 
-def test_parts_are_bounded() -> None:
-    parts = Parts(3)
+def test_shared_heads_are_bounded() -> None:
+    heads = SharedHeads(3)
     for number in range(10):
-        parts.add_publisher(b"p%d" % number)
-        parts.add_publisher(b"p%d" % number)
-        assert b"p%d" % number in parts.publishers
-        assert len(parts.publishers) == number % 3 + 1
-    kept = [parts.attributes(b"a%d" % number) for number in range(3)]
-    assert [parts.attributes(b"a%d" % number) for number in range(3)] == kept
-    assert all(parts.attributes(bytes(one)) is one for one in kept)
-    parts.attributes(b"a3")
-    assert parts.attributes(first := b"a%d" % 0) is first
+        heads.add_publisher(b"p%d" % number)
+        heads.add_publisher(b"p%d" % number)
+        assert b"p%d" % number in heads.publishers
+        assert len(heads.publishers) == number % 3 + 1
+    kept = [heads.attributes(b"a%d" % number) for number in range(3)]
+    assert [heads.attributes(b"a%d" % number) for number in range(3)] == kept
+    assert all(heads.attributes(bytes(one)) is one for one in kept)
+    heads.attributes(b"a3")
+    assert heads.attributes(first := b"a%d" % 0) is first
 
 
 def test_a_restricted_source_has_plans_of_its_own() -> None:
     forwarding = new_forwarding()
     head = encode_head("c.1", {"x": 1})
     ask(forwarding, "M", 2)
-    forwarding.decide("c.1", head, {"x": 1}, restricted=True)
+    forwarding.destinations_of("c.1", head, {"x": 1}, restricted=True)
     assert list(forwarding.known["c.1"].plans) == [split_head(head)[1]]
     assert len(forwarding.known["M"].plans) == 2
 
@@ -146,7 +146,7 @@ def test_many_are_matched_at_once() -> None:
     many: list[tuple[bytes, dict[str, Value]]] = [
         (encode_head("p.1", {"x": x}), {"x": x}) for x in (1, 2, 3)
     ]
-    forwarding.prepare(many)
+    forwarding.match_ahead(many)
     forwarding.index = None  # type: ignore[assignment]
     assert [ask(forwarding, "F", x) for x in (1, 2, 3)] == [("M", "N"), ("M", "c.1"), ("M",)]
 
@@ -155,7 +155,7 @@ def test_of_many_one_that_is_bad_leaves_no_plan() -> None:
     forwarding = new_forwarding()
     attributes: list[dict[str, Value]] = [{"x": 1}, {"x": float("inf")}]
     with pytest.raises(SapwoodError):
-        forwarding.prepare([(encode_head("p.1", own), own) for own in attributes])
+        forwarding.match_ahead([(encode_head("p.1", own), own) for own in attributes])
     assert ask(forwarding, "F", 1) == ("M", "N")
     assert len(forwarding.known["F"].plans) == 1
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from router.reads import SOURCES, any_read, listeners, new_broker, subscribe
-from sapwood.protocol import reading
+from sapwood.protocol import inbound
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.effects import Effect, Forward
 from sapwood.protocol.events import LinkDown, Received, Told
@@ -25,7 +25,7 @@ randoms = st.integers(0, 2**32).map(Random)
 def read(
     broker: Broker, source: str, data: bytes, now: float = 1.0, least: int = 0
 ) -> list[Effect]:
-    with patch.object(reading, "LONG_READ_BYTES", least):
+    with patch.object(inbound, "LONG_READ_BYTES", least):
         return broker.handle(Received(source, data), now)
 
 

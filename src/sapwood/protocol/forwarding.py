@@ -42,23 +42,23 @@ class Plan(NamedTuple):
     """Everyone but the key, for each neighbour among them: it does not get back what it sent."""
 
 
-class Parts:
-    """Parts of heads that were found to be right, one object for all that are equal.
+class SharedHeads:
+    """The two parts of well-formed heads, one object for all that are equal.
 
-    Brokers in one process may share them. Each remembers the same ones; so what they look at is
-    the same, and near at hand for the processor.
+    Brokers in one process may share them. Each remembers the same heads; so they look at the same
+    objects, which the processor has near at hand.
     """
 
-    def __init__(self, parts_max: int) -> None:
+    def __init__(self, heads_max: int) -> None:
         self.publishers: set[bytes] = set()
         """The beginnings of heads; whether a source may send them is not said."""
         self._attributes: dict[bytes, bytes] = {}
-        self._parts_max = parts_max
+        self._heads_max = heads_max
 
     def add_publisher(self, part: bytes) -> None:
-        """The beginning of a head decodes."""
+        """Note the beginning of a head that decodes."""
         if part not in self.publishers:
-            if len(self.publishers) >= self._parts_max:
+            if len(self.publishers) >= self._heads_max:
                 self.publishers.clear()
             self.publishers.add(part)
 
@@ -67,14 +67,14 @@ class Parts:
         known = self._attributes.get(part)
         if known is not None:
             return known
-        if len(self._attributes) >= self._parts_max:
+        if len(self._attributes) >= self._heads_max:
             self._attributes.clear()
         self._attributes[part] = part
         return part
 
 
-class Known(NamedTuple):
-    """What is known about notifications from one source."""
+class SourceMemory(NamedTuple):
+    """What is remembered about notifications from one source."""
 
     publishers: set[bytes]
     """The beginnings of heads that the source may send. Neighbours may send whatever is right, so
@@ -115,18 +115,18 @@ def split_head(head: bytes) -> tuple[bytes, bytes]:
 class Forwarding:
     """Who wants what, and what was found out about it lately."""
 
-    def __init__(self, remembered_max: int, parts: Parts | None = None) -> None:
+    def __init__(self, remembered_max: int, heads: SharedHeads | None = None) -> None:
         self.index: MatchIndex[tuple[str, str]] = MatchIndex()
         self.neighbours: dict[str, bool] = {}
         """Those in the tree, and whether each gets everything."""
-        self.known: dict[str, Known] = {}
+        self.known: dict[str, SourceMemory] = {}
         self._flooded: list[str] = []
         self._plans: dict[bytes, Plan] = {}
-        self._same: dict[Destinations, Plan] = {}
+        self._plan_by_destinations: dict[Destinations, Plan] = {}
         self._router: Router[Plan] | None = None
         self._remembered = 0
         self._remembered_max = remembered_max
-        self._parts = Parts(remembered_max) if parts is None else parts
+        self._heads = SharedHeads(remembered_max) if heads is None else heads
 
     @property
     def router(self) -> Router[Plan]:
@@ -147,31 +147,31 @@ class Forwarding:
 
     def _neighbours_changed(self) -> None:
         self._flooded = [name for name, everything in self.neighbours.items() if everything]
-        self.forget()
+        self.invalidate()
 
     def add(self, entry: Entry) -> None:
         """A destination wants what a filter matches."""
         self.index.add((entry.destination, entry.id), entry.filter, entry.destination)
-        self.forget()
+        self.invalidate()
 
     def remove(self, destination: str, entry_id: str) -> None:
         """A destination no longer wants what it wanted under an id."""
         self.index.remove((destination, entry_id))
-        self.forget()
+        self.invalidate()
 
-    def forget(self) -> None:
-        """What was decided may not hold any more, nor who may send what."""
+    def invalidate(self) -> None:
+        """Drop every answer that is remembered: the table, or who may send what, has changed."""
         self.known.clear()
         self._plans.clear()
-        self._same.clear()
+        self._plan_by_destinations.clear()
         self._remembered = 0
         if self._router is not None:
             self._router.clear()
 
-    def prepare(self, notifications: Sequence[tuple[bytes, dict[str, Value]]]) -> None:
-        """Make plans for many notifications at once, given by head and attributes.
+    def match_ahead(self, notifications: Sequence[tuple[bytes, dict[str, Value]]]) -> None:
+        """Match many notifications at once, given by head and attributes, and keep their plans.
 
-        To match them together is much cheaper than one by one. Raises a SapwoodError, and makes no
+        Together they are much cheaper than one by one. Raises a SapwoodError, and makes no
         plans, if the attributes of one are none.
         """
         new = {}
@@ -185,7 +185,7 @@ class Forwarding:
         for rest, wanted in zip(new, found, strict=True):
             self._plans[rest] = self._plan(wanted)
 
-    def decide(
+    def destinations_of(
         self, source: str, head: bytes, attributes: dict[str, Value], *, restricted: bool
     ) -> Destinations:
         """Where a notification from a source goes; remembered for the next like it.
@@ -198,24 +198,27 @@ class Forwarding:
         if plan is None:
             plan = self._plan(self.index.destinations(attributes))
         if self._remembered >= self._remembered_max:
-            self.forget()
+            self.invalidate()
         self._remembered += 1
         known = self.known.get(source)
         if known is None:
-            publishers = self._parts.publishers if source in self.neighbours else set()
-            known = self.known[source] = Known(publishers, {} if restricted else self._plans)
-        if known.publishers is self._parts.publishers:
-            self._parts.add_publisher(publisher)
+            publishers = self._heads.publishers if source in self.neighbours else set()
+            known = self.known[source] = SourceMemory(publishers, {} if restricted else self._plans)
+        if known.publishers is self._heads.publishers:
+            self._heads.add_publisher(publisher)
         else:
             known.publishers.add(publisher)
-        rest = self._parts.attributes(rest)
+        rest = self._heads.attributes(rest)
         known.plans[rest] = self._plans[rest] = plan
         if self._router is not None and not restricted:
             self._router.remember(source, publisher, rest, plan)
         return plan.without.get(source, plan.everyone)
 
-    def teach(self, source: str, head: bytes) -> None:
-        """Let the router know what is known here: it may be younger, or have made room."""
+    def inform_router(self, source: str, head: bytes) -> None:
+        """Hand the plan remembered for a head to the router, which may lack it.
+
+        It may be younger than the plan, or have made room.
+        """
         publisher, rest = split_head(head)
         plan = self._plans.get(rest)
         if self._router is not None and plan is not None:
@@ -224,12 +227,12 @@ class Forwarding:
     def _plan(self, wanted: list[str]) -> Plan:
         """The plan for those who want something; one for all attributes that go there."""
         everyone = tuple(sorted({*wanted, *self._flooded} if self._flooded else wanted))
-        plan = self._same.get(everyone)
+        plan = self._plan_by_destinations.get(everyone)
         if plan is None:
             without = {
                 name: tuple(other for other in everyone if other != name)
                 for name in everyone
                 if name in self.neighbours
             }
-            plan = self._same[everyone] = Plan(everyone, without)
+            plan = self._plan_by_destinations[everyone] = Plan(everyone, without)
         return plan

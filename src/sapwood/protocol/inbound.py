@@ -1,8 +1,9 @@
-"""What one read brought: frames in; runs of notifications for destinations, and answers, out.
+"""Inbound frames: what one read brought goes in, runs of notifications and answers come out.
 
 Consecutive notifications with the same destinations leave as one run, as the bytes they came in.
 Control messages take effect between the notifications they came between. Nothing is trusted: a
-frame that is cut off, too short, of an unknown type or from a stranger is counted and dropped.
+frame that is cut off, too short, of an unknown type or from an unknown source is counted and
+dropped.
 """
 
 from __future__ import annotations
@@ -63,11 +64,11 @@ class Frame(NamedTuple):
     end: int
 
 
-class Gate(NamedTuple):
-    """What a reader has to ask about those whose frames it reads."""
+class Admission(NamedTuple):
+    """What a broker admits: the questions of a reader about those whose frames it reads."""
 
-    stranger: Callable[[str], Drop | None]
-    """Why nothing at all is taken from a source, if so."""
+    rejection: Callable[[str], Drop | None]
+    """Why nothing at all is taken from a source; None if something may be."""
     is_client: Callable[[str], bool]
     refusal: Callable[[str, str, dict[str, Value]], str]
     """Why a source may not send what a publisher published; empty if it may."""
@@ -77,15 +78,15 @@ class Gate(NamedTuple):
     """Whether what a client may publish depends on the attributes."""
 
 
-class Reader:
-    """Reads what neighbours and clients send."""
+class FrameReader:
+    """Reads the frames that neighbours and clients send."""
 
     def __init__(
-        self, forwarding: Forwarding, gate: Gate, drops: Drops, decode: DecodeHead
+        self, forwarding: Forwarding, admission: Admission, drops: Drops, decode: DecodeHead
     ) -> None:
         self._forwarding = forwarding
         self._known = forwarding.known
-        self._gate = gate
+        self._admission = admission
         self._drops = drops
         self._decode = decode
 
@@ -121,19 +122,19 @@ class Reader:
 
     def _read_new(self, source: str, data: bytes, body_at: int) -> list[Effect]:
         """A single notification of which not everything is known."""
-        if source not in self._known:  # of whom something is remembered is no stranger
-            stranger = self._gate.stranger(source)
-            if stranger is not None:
-                return self._drops.count(stranger, source)
+        if source not in self._known:  # who is remembered was admitted
+            rejection = self._admission.rejection(source)
+            if rejection is not None:
+                return self._drops.count(rejection, source)
         frame = Frame(NOTIFICATION, 0, HEADER_SIZE, body_at, len(data))
         destinations, effects = self._destinations(source, data, frame)
         return [Forward(destinations, data, 1)] if destinations else effects
 
     def _read_many(self, source: str, data: bytes, now: float) -> list[Effect]:
         """Whatever is not a single notification."""
-        stranger = self._gate.stranger(source)
-        if stranger is not None:
-            return self._drops.count(stranger, source)
+        rejection = self._admission.rejection(source)
+        if rejection is not None:
+            return self._drops.count(rejection, source)
         if len(data) < LONG_READ_BYTES or self._is_restricted(source):
             return self._scan(source, data, now)
         return self._route(source, data, now)
@@ -231,7 +232,7 @@ class Reader:
     def _look_at(
         self, source: str, data: bytes, at: int, now: float
     ) -> tuple[Destinations, list[Effect]]:
-        """Look closer at the frame that begins at a place, and let the router know the answer."""
+        """Look closer at the frame that begins at a place, and inform the router of the answer."""
         kind, body, head = _unpack(data, at)
         head_at = at + HEADER_SIZE
         body_at = head_at + head
@@ -242,7 +243,7 @@ class Reader:
             and body >= ENVELOPE_SIZE
             and self._remembered(source, data, head_at, body_at) is not None
         ):
-            self._forwarding.teach(source, data[head_at:body_at])
+            self._forwarding.inform_router(source, data[head_at:body_at])
         return destinations, others
 
     def _look_closer(
@@ -250,7 +251,7 @@ class Reader:
     ) -> tuple[Destinations, list[Effect]]:
         """What to do with a frame that is not a plain notification with a known head."""
         if frame.kind == CONTROL:
-            return NOWHERE, self._gate.control(source, data[frame.body : frame.end], now)
+            return NOWHERE, self._admission.control(source, data[frame.body : frame.end], now)
         if frame.kind not in NOTIFICATION_TYPES:
             return NOWHERE, self._drops.count(Drop.FRAME_UNKNOWN, source)
         if frame.end - frame.body < ENVELOPE_SIZE:
@@ -268,23 +269,23 @@ class Reader:
         head = data[frame.head : frame.body]
         try:
             publisher, attributes = self._decode(head)
-            refusal = self._gate.refusal(source, publisher, attributes)
+            refusal = self._admission.refusal(source, publisher, attributes)
             if not refusal:
                 return self._decide(source, head, attributes), []
         except SapwoodError as problem:
             return NOWHERE, self._malformed(source, str(problem), _sequence(data, frame))
         effects = self._drops.count(Drop.REFUSED, source)
-        if self._gate.is_client(source):
+        if self._admission.is_client(source):
             effects.append(Send(source, Refused(refusal, sequence=_sequence(data, frame))))
         return NOWHERE, effects
 
     def _decide(self, source: str, head: bytes, attributes: dict[str, Value]) -> Destinations:
         restricted = self._is_restricted(source)
-        return self._forwarding.decide(source, head, attributes, restricted=restricted)
+        return self._forwarding.destinations_of(source, head, attributes, restricted=restricted)
 
     def _is_restricted(self, source: str) -> bool:
         """Whether what a source may send depends on the attributes."""
-        return self._gate.restricts_clients and self._gate.is_client(source)
+        return self._admission.restricts_clients and self._admission.is_client(source)
 
     def _learn(self, source: str, data: bytes, spans: Iterable[Span]) -> None:
         """Decide about many unknown notifications at once, given by where their heads are.
@@ -298,7 +299,7 @@ class Reader:
             if raw not in unknown and self._remembered(source, data, head_at, body_at) is None:
                 self._take_acceptable(source, raw, unknown)
         try:
-            self._forwarding.prepare(list(unknown.items()))
+            self._forwarding.match_ahead(list(unknown.items()))
         except SapwoodError:
             return  # one of them is bad: each is looked at by itself
         for raw, attributes in unknown.items():
@@ -310,7 +311,7 @@ class Reader:
         """Note the attributes of a head, if the source may send it."""
         try:
             publisher, attributes = self._decode(head)
-            if not self._gate.refusal(source, publisher, attributes):
+            if not self._admission.refusal(source, publisher, attributes):
                 into[head] = attributes
         except SapwoodError:
             pass  # said when it is its turn
@@ -328,7 +329,7 @@ class Reader:
 
     def _malformed(self, source: str, problem: str, sequence: int = 0) -> list[Effect]:
         effects = self._drops.count(Drop.MALFORMED, source)
-        if self._gate.is_client(source):
+        if self._admission.is_client(source):
             effects.append(Send(source, Refused(problem, sequence=sequence)))
         return effects
 
