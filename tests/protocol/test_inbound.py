@@ -416,6 +416,7 @@ def test_new_notifications_of_a_read_are_matched_together() -> None:
 
 def test_the_router_learns_what_a_single_notification_has_taught_before() -> None:
     broker = new_broker()
+    broker.forwarding.index.engine()
     read(broker, "O", *frames(1))
     long = b"".join(frames(*[1] * 200))
     assert read(broker, "O", long) == [Forward(("M", "N"), long, 200)]

@@ -12,13 +12,15 @@ not with the product, and that what one has published is known for all.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from sapwood.errors import FrameError
 from sapwood.filters.values import Value
 from sapwood.matching import MatchIndex
-from sapwood.router.router import Router
 from sapwood.routing.strategy import Entry
+
+if TYPE_CHECKING:
+    from sapwood.router.router import Router
 
 Destinations: TypeAlias = tuple[str, ...]
 """Neighbours and clients, sorted."""
@@ -130,10 +132,17 @@ class Forwarding:
 
     @property
     def router(self) -> Router[Plan]:
-        """The same in compiled code, for long reads; made for the first of them."""
+        """The same in compiled code, for long reads; made, and loaded, for the first of them."""
         if self._router is None:
+            from sapwood.router.router import Router  # noqa: PLC0415 - compiled code
+
             self._router = Router(self.index, self._plan, self._remembered_max)
         return self._router
+
+    @property
+    def may_route(self) -> bool:
+        """Whether long reads are for the router: nobody has to wait for its code to be loaded."""
+        return self.index.has_engine
 
     def open(self, neighbour: str, *, everything: bool) -> None:
         """A neighbour gets every notification, or what it wants."""

@@ -9,7 +9,7 @@ dropped.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from sapwood.errors import SapwoodError
 from sapwood.filters.values import Value
@@ -25,8 +25,6 @@ from sapwood.protocol.forwarding import (
     publisher_end,
 )
 from sapwood.protocol.messages import Refused
-from sapwood.router.router import LONG_READ_BYTES, Run
-from sapwood.router.state import LOOK_CLOSER
 from sapwood.wire.frames import (
     CONTROL,
     ENVELOPE_SIZE,
@@ -38,6 +36,12 @@ from sapwood.wire.frames import (
     decode_envelope,
     expiry_of,
 )
+
+if TYPE_CHECKING:
+    from sapwood.router.router import Run
+
+LONG_READ_BYTES = 2048
+"""Length of a read from which on compiled code pays: some sixteen frames."""
 
 NOTIFICATION_SIZE = HEADER_SIZE + ENVELOPE_SIZE
 """What every notification has at least."""
@@ -135,9 +139,10 @@ class FrameReader:
         rejection = self._admission.rejection(source)
         if rejection is not None:
             return self._drops.count(rejection, source)
-        if len(data) < LONG_READ_BYTES or self._is_restricted(source):
-            return self._scan(source, data, now)
-        return self._route(source, data, now)
+        is_long = len(data) >= LONG_READ_BYTES and self._forwarding.may_route
+        if is_long and not self._is_restricted(source):
+            return self._route(source, data, now)
+        return self._scan(source, data, now)
 
     def _remembered(
         self, source: str, data: bytes, head_at: int, body_at: int
@@ -210,7 +215,7 @@ class FrameReader:
                 self._learn(source, data, undecided)
             for number, start, _, count in runs:
                 others: list[Effect] = []
-                if number == LOOK_CLOSER:
+                if number < 0:
                     destinations, others = self._look_at(source, data, start, now)
                     is_trusted = is_trusted and (not others or data[start] == CONTROL)
                 else:
@@ -353,7 +358,7 @@ def _undecided(data: bytes, runs: Sequence[Run]) -> list[Span]:
     """The heads of notifications that the router did not decide about."""
     spans: list[Span] = []
     for number, at, _, _ in runs:
-        if number == LOOK_CLOSER:
+        if number < 0:
             kind, body, head = _unpack(data, at)
             if kind in NOTIFICATION_TYPES and body >= ENVELOPE_SIZE:
                 spans.append((at + HEADER_SIZE, at + HEADER_SIZE + head))

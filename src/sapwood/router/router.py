@@ -30,9 +30,6 @@ from sapwood.router.state import (
 
 Plan = TypeVar("Plan")
 
-LONG_READ_BYTES = 2048
-"""Length of a read from which on compiled code pays: some sixteen frames."""
-
 _SIZE_MIN = 1024
 _SEED = hash("sapwood.router") & 0x7FFFFFFFFFFFFFFF
 """As unpredictable as Python's own hashes. Where keys go changes no answer."""
@@ -42,7 +39,7 @@ class Run(NamedTuple):
     """Frames of a read that lie one behind the other and go to the same destinations."""
 
     plan: int
-    """The number of their plan, or LOOK_CLOSER for a single frame that is not decided."""
+    """The number of their plan; negative (LOOK_CLOSER) for a single frame that is not decided."""
     start: int
     end: int
     frames: int

@@ -13,6 +13,7 @@ from typing import Final
 
 import uvloop
 
+from sapwood.matching import preload
 from sapwood.router.scanning import scan_long
 from sapwood.router.warm import exercise
 from sapwood.runtime.server import Server
@@ -46,7 +47,7 @@ def _warm(settings: Settings, tell: Tell) -> None:
     patience = threading.Timer(_PATIENCE_SECONDS, tell, [text])
     patience.daemon = True
     patience.start()
-    exercise()
+    preload(exercise)
     use_for_long_reads(scan_long)
     patience.cancel()
 
