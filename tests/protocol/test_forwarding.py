@@ -82,11 +82,43 @@ def test_shared_heads_are_bounded() -> None:
         heads.add_publisher(b"p%d" % number)
         assert b"p%d" % number in heads.publishers
         assert len(heads.publishers) == number % 3 + 1
-    kept = [heads.attributes(b"a%d" % number) for number in range(3)]
-    assert [heads.attributes(b"a%d" % number) for number in range(3)] == kept
-    assert all(heads.attributes(bytes(one)) is one for one in kept)
-    heads.attributes(b"a3")
-    assert heads.attributes(first := b"a%d" % 0) is first
+
+
+def test_what_one_broker_has_matched_another_recalls() -> None:
+    heads = SharedHeads(100)
+    one, two = (Forwarding(100, heads) for _ in "12")
+    for forwarding, wanted in ((one, "x = 1"), (two, "x > 0")):
+        forwarding.open("M", everything=False)
+        forwarding.add(Entry("N", "n", Filter(wanted)))
+        forwarding.add(Entry("c.1", "c", Filter("x = 1")))
+    rest = split_head(encode_head("p.1", {"x": 1}))[1]
+    assert ask(two, "M", 2) == ("N",)
+    plans = two.known["M"].plans
+    assert two.recall(plans, rest) is None, "nobody has matched it"
+    assert ask(one, "M", 1) == ("N", "c.1")
+    plan = two.recall(plans, rest)
+    assert plan is not None
+    assert plan.everyone == ("N", "c.1")
+    assert plans[rest] is plan
+    assert two.recall({}, rest) is None, "a restricted source has plans of its own"
+    two.add(Entry("M", "m", Filter("x = 3")))
+    assert two.known == {}
+    assert two.recall(plans, rest) is None, "a filter is new"
+
+
+def test_what_is_recalled_is_bounded() -> None:
+    heads = SharedHeads(100)
+    one, two = (Forwarding(10, heads) for _ in "12")
+    for forwarding in (one, two):
+        forwarding.open("M", everything=False)
+        forwarding.add(Entry("N", "n", Filter("x > 0")))
+    for x in range(1, 50):
+        ask(one, "M", x)
+        plans = two.known["M"].plans if ask(two, "M", 1) else {}
+        plan = two.recall(plans, split_head(encode_head("p.1", {"x": x}))[1])
+        assert plan is not None
+        assert plan.everyone == ("N",)
+        assert len(plans) <= 10
 
 
 def test_a_restricted_source_has_plans_of_its_own() -> None:

@@ -11,12 +11,13 @@ not with the product, and that what one has published is known for all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from sapwood.errors import FrameError
 from sapwood.filters.values import Value
 from sapwood.matching import MatchIndex
+from sapwood.matching.shared import SharedFilters, SharedIndex
 from sapwood.routing.strategy import Entry
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 Destinations: TypeAlias = tuple[str, ...]
 """Neighbours and clients, sorted."""
+
+Key: TypeAlias = tuple[str, str]
+"""Of an entry of the table: its destination and its id there."""
 
 NOWHERE: Destinations = ()
 
@@ -45,16 +49,17 @@ class Plan(NamedTuple):
 
 
 class SharedHeads:
-    """The two parts of well-formed heads, one object for all that are equal.
+    """What brokers of one process share: parts of well-formed heads, and what was matched.
 
-    Brokers in one process may share them. Each remembers the same heads; so they look at the same
-    objects, which the processor has near at hand.
+    Of parts that are equal there is one object, which the processor then has near at hand. And
+    attributes that one broker has matched, none of them has to decode or match again.
     """
 
     def __init__(self, heads_max: int) -> None:
         self.publishers: set[bytes] = set()
         """The beginnings of heads; whether a source may send them is not said."""
-        self._attributes: dict[bytes, bytes] = {}
+        self.filters = SharedFilters(heads_max)
+        """Those of all brokers; what matched is known by the rest of the head."""
         self._heads_max = heads_max
 
     def add_publisher(self, part: bytes) -> None:
@@ -63,16 +68,6 @@ class SharedHeads:
             if len(self.publishers) >= self._heads_max:
                 self.publishers.clear()
             self.publishers.add(part)
-
-    def attributes(self, part: bytes) -> bytes:
-        """The object that stands for the rest of a head."""
-        known = self._attributes.get(part)
-        if known is not None:
-            return known
-        if len(self._attributes) >= self._heads_max:
-            self._attributes.clear()
-        self._attributes[part] = part
-        return part
 
 
 class SourceMemory(NamedTuple):
@@ -118,7 +113,13 @@ class Forwarding:
     """Who wants what, and what was found out about it lately."""
 
     def __init__(self, remembered_max: int, heads: SharedHeads | None = None) -> None:
-        self.index: MatchIndex[tuple[str, str]] = MatchIndex()
+        self.index: MatchIndex[Key] | SharedIndex[Key]
+        self._shared: SharedIndex[Key] | None = None
+        """The index, if its filters are shared."""
+        if heads is None:
+            self.index = MatchIndex()
+        else:
+            self.index = self._shared = SharedIndex(heads.filters)
         self.neighbours: dict[str, bool] = {}
         """Those in the tree, and whether each gets everything."""
         self.known: dict[str, SourceMemory] = {}
@@ -136,6 +137,7 @@ class Forwarding:
         if self._router is None:
             from sapwood.router.router import Router  # noqa: PLC0415 - compiled code
 
+            assert isinstance(self.index, MatchIndex)
             self._router = Router(self.index, self._plan, self._remembered_max)
         return self._router
 
@@ -205,7 +207,11 @@ class Forwarding:
         publisher, rest = split_head(head)
         plan = self._plans.get(rest)
         if plan is None:
-            plan = self._plan(self.index.destinations(attributes))
+            if self._shared is None:
+                plan = self._plan(self.index.destinations(attributes))
+            else:
+                rest, filters = self._heads.filters.match(rest, attributes)
+                plan = self._plan(self._shared.owed(filters))
         if self._remembered >= self._remembered_max:
             self.invalidate()
         self._remembered += 1
@@ -217,11 +223,27 @@ class Forwarding:
             self._heads.add_publisher(publisher)
         else:
             known.publishers.add(publisher)
-        rest = self._heads.attributes(rest)
         known.plans[rest] = self._plans[rest] = plan
         if self._router is not None and not restricted:
             self._router.remember(source, publisher, rest, plan)
         return plan.without.get(source, plan.everyone)
+
+    def recall(self, plans: dict[bytes, Plan], rest: bytes) -> Plan | None:
+        """The plan for attributes that another broker has matched, if one has; remembered.
+
+        ``plans`` are those in which none was found. What a restricted source may send has to be
+        decided from the attributes, so nothing is recalled for it.
+        """
+        matched = self._heads.filters.matched.get(rest)
+        if matched is None or self._shared is None or plans is not self._plans:
+            return None
+        rest, filters = matched
+        plan = self._plan(self._shared.owed(filters))
+        if self._remembered >= self._remembered_max:
+            self.invalidate()
+        self._remembered += 1
+        plans[rest] = plan
+        return plan
 
     def inform_router(self, source: str, head: bytes) -> None:
         """Hand the plan remembered for a head to the router, which may lack it.
@@ -233,7 +255,7 @@ class Forwarding:
         if self._router is not None and plan is not None:
             self._router.remember(source, publisher, rest, plan)
 
-    def _plan(self, wanted: list[str]) -> Plan:
+    def _plan(self, wanted: Iterable[str]) -> Plan:
         """The plan for those who want something; one for all attributes that go there."""
         everyone = tuple(sorted({*wanted, *self._flooded} if self._flooded else wanted))
         plan = self._plan_by_destinations.get(everyone)

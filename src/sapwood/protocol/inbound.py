@@ -117,7 +117,8 @@ class FrameReader:
                 else publisher_end(data, HEADER_SIZE)
             )
             if data[HEADER_SIZE:rest_at] in publishers:
-                plan = plans.get(data[rest_at:body_at])
+                rest = data[rest_at:body_at]
+                plan = plans.get(rest) or self._forwarding.recall(plans, rest)
                 if plan is not None:
                     everyone, without = plan
                     destinations = without.get(source, everyone)
