@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+from unittest.mock import patch
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,14 +12,15 @@ from hypothesis import strategies as st
 from sapwood.errors import FrameError, SapwoodError
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
-from sapwood.protocol.forwarding import Forwarding, SharedHeads, publisher_end, split_head
+from sapwood.matching import MatchIndex
+from sapwood.protocol.forwarding import Forwarding, Plan, SharedHeads, publisher_end, split_head
 from sapwood.routing.strategy import Entry
 from sapwood.wire.frames import encode_head
 
 
-def new_forwarding(remembered_max: int = 100) -> Forwarding:
+def new_forwarding(remembered_max: int = 100, heads: SharedHeads | None = None) -> Forwarding:
     """The neighbours N and M want x = 1 and x > 0, the neighbour F gets everything."""
-    forwarding = Forwarding(remembered_max)
+    forwarding = Forwarding(remembered_max, heads)
     forwarding.open("N", everything=False)
     forwarding.open("M", everything=False)
     forwarding.open("F", everything=True)
@@ -219,3 +223,110 @@ def test_a_head_splits_where_the_publisher_ends(
 def test_a_head_that_is_written_in_an_unusual_way_is_refused(head: bytes) -> None:
     with pytest.raises(FrameError):
         split_head(head)
+
+
+# --- problems -----------------------------------------------------------------------------
+
+ENTRIES = [
+    Entry("N", "n", Filter("x = 1")),
+    Entry("M", "m", Filter("x > 0")),
+    Entry("c.1", "c", Filter("x = 2")),
+]
+
+
+def remembering(heads: SharedHeads | None = None) -> Forwarding:
+    """As `new_forwarding`, with plans for a neighbour, a client and a restricted client."""
+    forwarding = new_forwarding(heads=heads)
+    ask(forwarding, "M", 1)
+    ask(forwarding, "c.1", 2, "c.1")
+    for x in (1, 3):
+        head = encode_head("d.1", {"x": x})
+        forwarding.destinations_of("d.1", head, {"x": x}, restricted=True)
+    return forwarding
+
+
+def problems(forwarding: Forwarding, entries: list[Entry] | None = None) -> str:
+    return " | ".join(forwarding.problems(ENTRIES if entries is None else entries))
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_there_are_no_problems_and_looking_for_them_changes_nothing(is_shared: bool) -> None:
+    forwarding = remembering(SharedHeads(9) if is_shared else None)
+    before = deepcopy((forwarding.known, forwarding._plans, forwarding._plan_by_destinations))
+    for _ in range(2):
+        assert problems(forwarding) == ""
+    assert before == (forwarding.known, forwarding._plans, forwarding._plan_by_destinations)
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_an_index_that_differs_from_the_table_is_reported(
+    is_shared: bool, is_compiled: bool
+) -> None:
+    def corrupted() -> Forwarding:
+        forwarding = new_forwarding(heads=SharedHeads(9) if is_shared else None)
+        if is_compiled and isinstance(forwarding.index, MatchIndex):
+            forwarding.index.engine()
+        return forwarding
+
+    forwarding = corrupted()
+    forwarding.index.remove(("M", "m"))
+    assert problems(forwarding) == "M m is in the table and not in the index"
+    forwarding.index.add(("M", "m"), Filter("x > 1"), "M")
+    assert problems(forwarding) == "M m wants x > 0, but in the index M wants x > 1"
+    forwarding.index.remove(("M", "m"))
+    forwarding.index.add(("M", "m"), Filter("x > 0"), "N")
+    assert problems(forwarding) == "M m wants x > 0, but in the index N wants x > 0"
+    forwarding = corrupted()
+    forwarding.index.add(("M", "more"), Filter("x > 0"), "M")
+    assert problems(forwarding) == "M more is in the index and not in the table"
+
+
+def test_a_plan_that_is_out_of_date_is_reported() -> None:
+    more = [*ENTRIES, Entry("N", "late", Filter("x = 3"))]
+    forwarding = remembering()
+    forwarding.index.add(("N", "late"), Filter("x = 3"), "N")
+    found = list(forwarding.problems(more))
+    assert len(found) == 2
+    assert "the plan of all sources for {'x': 3} is" in found[0]
+    assert "the plan of d.1 for {'x': 3} is" in found[1]
+    forwarding.invalidate()
+    assert problems(forwarding, more) == ""
+
+
+def test_a_neighbour_that_no_plan_knows_of_is_reported() -> None:
+    forwarding = remembering()
+    forwarding.neighbours["Z"] = True
+    assert "should be Plan(everyone=('F', 'M', 'N', 'Z')" in problems(forwarding)
+
+
+@pytest.mark.parametrize("source", ["M", "d.1"])
+def test_a_corrupt_plan_is_reported(source: str) -> None:
+    forwarding = remembering()
+    rest = split_head(encode_head("p.1", {"x": 1}))[1]
+    plans = forwarding.known[source].plans
+    right = plans[rest]
+    for wrong in (Plan(("N",), right.without), Plan(right.everyone, {})):
+        plans[rest] = wrong
+        assert f"for {{'x': 1}} is {wrong}, but should be {right}" in problems(forwarding)
+    plans[rest] = right
+    assert problems(forwarding) == ""
+    plans[b"\x91"] = right
+    assert "is remembered under b'\\x91'" in problems(forwarding)
+
+
+def test_a_corrupt_plan_by_destinations_is_reported() -> None:
+    forwarding = remembering()
+    forwarding._plan_by_destinations[("M", "N")] = Plan(("M",), {"M": ()})
+    assert problems(forwarding).startswith("the plan for the destinations ('M', 'N') is Plan(")
+
+
+def test_a_router_that_has_not_forgotten_is_reported() -> None:
+    forwarding = remembering()
+    router = forwarding.router
+    head = encode_head("p.1", {"x": 1})
+    forwarding.inform_router("M", head)
+    assert problems(forwarding) == ""
+    with patch.object(router, "clear"):
+        forwarding.invalidate()
+    assert problems(forwarding).startswith("the router remembers Plan(everyone=('F', 'M', 'N')")

@@ -11,14 +11,16 @@ not with the product, and that what one has published is known for all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from sapwood.errors import FrameError
+from sapwood.errors import FrameError, SapwoodError
+from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 from sapwood.matching import MatchIndex
 from sapwood.matching.shared import SharedFilters, SharedIndex
 from sapwood.routing.strategy import Entry
+from sapwood.wire.frames import decode_head
 
 if TYPE_CHECKING:
     from sapwood.router.router import Router
@@ -38,6 +40,7 @@ SHORT_TEXT_END = 0xC0
 _TEXT_8 = 0xD9
 PAIR_AND_SHORT_TEXT = 2 - _SHORT_TEXT
 _PAIR_AND_TEXT_8 = 3
+_ANY_PUBLISHER = bytes([_PAIR, _SHORT_TEXT + 1]) + b"p"
 
 
 class Plan(NamedTuple):
@@ -260,10 +263,70 @@ class Forwarding:
         everyone = tuple(sorted({*wanted, *self._flooded} if self._flooded else wanted))
         plan = self._plan_by_destinations.get(everyone)
         if plan is None:
-            without = {
-                name: tuple(other for other in everyone if other != name)
-                for name in everyone
-                if name in self.neighbours
-            }
-            plan = self._plan_by_destinations[everyone] = Plan(everyone, without)
+            plan = self._plan_by_destinations[everyone] = self._new_plan(everyone)
         return plan
+
+    def problems(self, entries: Iterable[Entry]) -> Iterator[str]:
+        """Where the index and the remembered plans differ from the entries of the routing table.
+
+        Changes nothing. Of the router only the plans can be read, not the attributes they are for:
+        one that is not remembered here as well was made before the last change.
+        """
+        table = {(entry.destination, entry.id): entry for entry in entries}
+        yield from self._index_problems(table)
+        filters: dict[str, list[Filter]] = {}
+        for entry in table.values():
+            filters.setdefault(entry.destination, []).append(entry.filter)
+        yield from self._plan_problems("all sources", self._plans, filters)
+        for source, memory in self.known.items():
+            if memory.plans is not self._plans:
+                yield from self._plan_problems(source, memory.plans, filters)
+        for everyone, plan in self._plan_by_destinations.items():
+            if plan != self._new_plan(everyone):
+                yield f"the plan for the destinations {everyone} is {plan}"
+        for plan in [] if self._router is None else self._router.plans:
+            if self._plan_by_destinations.get(plan.everyone) is not plan:
+                yield f"the router remembers {plan}, which is out of date"
+
+    def _index_problems(self, table: dict[Key, Entry]) -> Iterator[str]:
+        held = {entry.key: entry for entry in self.index.entries()}
+        for destination, entry_id in sorted(table.keys() - held.keys()):
+            yield f"{destination} {entry_id} is in the table and not in the index"
+        for destination, entry_id in sorted(held.keys() - table.keys()):
+            yield f"{destination} {entry_id} is in the index and not in the table"
+        for key in sorted(table.keys() & held.keys()):
+            expected, found = table[key], held[key]
+            if (expected.destination, expected.filter) != (found.destination, found.filter):
+                yield (
+                    f"{expected.destination} {expected.id} wants {expected.filter}, "
+                    f"but in the index {found.destination} wants {found.filter}"
+                )
+
+    def _plan_problems(
+        self, sources: str, plans: dict[bytes, Plan], filters: dict[str, list[Filter]]
+    ) -> Iterator[str]:
+        """Plans that are not what follows from the filters of each destination."""
+        for rest, plan in plans.items():
+            try:
+                _, attributes = decode_head(_ANY_PUBLISHER + rest)
+            except SapwoodError as problem:
+                yield f"a plan for {sources} is remembered under {rest!r}: {problem}"
+                continue
+            wanted = {
+                destination
+                for destination, own in filters.items()
+                if any(one.matches(attributes) for one in own)
+            }
+            flooded = {name for name, everything in self.neighbours.items() if everything}
+            right = self._new_plan(sorted(wanted | flooded))
+            if plan != right:
+                yield f"the plan of {sources} for {attributes} is {plan}, but should be {right}"
+
+    def _new_plan(self, everyone: Sequence[str]) -> Plan:
+        """The plan for these destinations, which are sorted."""
+        without = {
+            name: tuple(other for other in everyone if other != name)
+            for name in everyone
+            if name in self.neighbours
+        }
+        return Plan(tuple(everyone), without)
