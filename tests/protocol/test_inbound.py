@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import struct
 from random import Random
+from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from protocol.wiring import notification
+from protocol.wiring import load_engine, notification
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 from sapwood.protocol.broker import Broker, BrokerConfig
@@ -20,7 +21,7 @@ from sapwood.protocol.effects import Effect, Forward, Record, Send
 from sapwood.protocol.events import ClientUp, LinkUp, Received, Told
 from sapwood.protocol.forwarding import SharedHeads
 from sapwood.protocol.invariants import broker_problems
-from sapwood.protocol.messages import CODEC, Advertise, Refused, Subscribe, Unsubscribe
+from sapwood.protocol.messages import CODEC, Advertise, Message, Refused, Subscribe, Unsubscribe
 from sapwood.wire.frames import (
     CONTROL,
     EXPIRES,
@@ -418,7 +419,7 @@ def test_new_notifications_of_a_read_are_matched_together() -> None:
 
 def test_the_router_learns_what_a_single_notification_has_taught_before() -> None:
     broker = new_broker()
-    broker.forwarding.index.engine()
+    load_engine(broker)
     read(broker, "O", *frames(1))
     long = b"".join(frames(*[1] * 200))
     assert read(broker, "O", long) == [Forward(("M", "N"), long, 200)]
@@ -452,7 +453,7 @@ def test_one_that_cannot_be_matched_does_not_spoil_the_others() -> None:
 @given(st.integers(0, 2**32).map(Random))
 def test_brokers_that_share_heads_do_what_each_does_alone(random: Random) -> None:
     """Also while subscriptions come and go, and with clients that may not publish everything."""
-    configs = [
+    configs: list[dict[str, Any]] = [
         {"advertisements_required": random.random() < 0.3, "remembered_max": random.choice([3, 99])}
         for _ in range(3)
     ]
@@ -464,8 +465,8 @@ def test_brokers_that_share_heads_do_what_each_does_alone(random: Random) -> Non
         event: Received | Told
         if random.random() < 0.2:
             wanted = f"x {random.choice('<=>')} {random.randrange(4)}"
-            change = random.choice([Subscribe("s", wanted), Unsubscribe("s")])
-            event = Told(source, random.choice([change, Advertise("a", wanted)]))
+            changes: list[Message] = [Subscribe("s", wanted), Unsubscribe("s")]
+            event = Told(source, random.choice([*changes, Advertise("a", wanted)]))
         else:
             publisher = random.choice(["c.1", "d.1", "p.1", "q" * 40])
             xs = [random.randrange(4) for _ in range(random.choice([1, 1, 1, 3]))]

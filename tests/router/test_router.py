@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from protocol.wiring import load_engine
 from router.reads import SOURCES, any_read, listeners, new_broker, subscribe
 from sapwood.protocol import inbound
 from sapwood.protocol.broker import Broker
@@ -25,7 +26,7 @@ randoms = st.integers(0, 2**32).map(Random)
 def read(
     broker: Broker, source: str, data: bytes, now: float = 1.0, least: int = 0
 ) -> list[Effect]:
-    broker.forwarding.index.engine()  # else, long reads do not wait for the router either
+    load_engine(broker)  # else, long reads do not wait for the router either
     with patch.object(inbound, "LONG_READ_BYTES", least):
         return broker.handle(Received(source, data), now)
 
@@ -126,7 +127,7 @@ def test_more_destinations_than_have_room_are_left_to_python() -> None:
 
 def test_only_a_long_read_makes_a_router() -> None:
     broker = new_broker()
-    broker.forwarding.index.engine()
+    load_engine(broker)
     short = run("c.1", 1, 2)
     assert len(short) < inbound.LONG_READ_BYTES
     broker.handle(Received("c.1", short), 0.0)
