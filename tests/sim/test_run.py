@@ -158,7 +158,7 @@ def test_a_violation_that_shows_at_once_ends_the_run(monkeypatch: pytest.MonkeyP
 
 
 def test_what_is_lost_shows_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Forwarding, "forget", lambda self: None)
+    monkeypatch.setattr(Forwarding, "invalidate", lambda self: None)
     result = Simulation(scenario()).run()
     assert result.violations > 0
     assert result.summary()["violations"] == result.violations
