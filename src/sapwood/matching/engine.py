@@ -29,7 +29,7 @@ from sapwood.matching.layout import (
     PER_ENTRY,
     Memory,
 )
-from sapwood.matching.reading import write_types
+from sapwood.matching.dictionaries import write_types
 from sapwood.matching.rows import RowStore
 from sapwood.matching.segments import NEW_ROWS_MAX, SegmentStore
 from sapwood.matching.vocabulary import Vocabulary
