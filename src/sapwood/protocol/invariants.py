@@ -51,6 +51,10 @@ def network_problems(brokers: Mapping[str, Broker]) -> list[str]:
 def _index_problems(broker: Broker) -> Iterator[str]:
     """The matching engine knows the subscriptions of the table, and nothing else."""
     entries = list(broker.subscriptions)
+    problems = getattr(broker.forwarding, "problems", None)
+    if problems is not None:  # it looks at what was remembered as well
+        yield from problems(entries)
+        return
     for entry in entries:
         if (entry.destination, entry.id) not in broker.forwarding.index:
             yield f"{entry.destination} {entry.id} is in the table and not in the index"
