@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from sapwood.compiled.compiling import kernel
 from sapwood.compiled.raw import long_at, set_long
 from sapwood.filters import Filter
-from sapwood.matching.engine import CompiledIndex
 from sapwood.matching.chunk import (
     BITS,
     accumulate_cells,
@@ -22,6 +21,7 @@ from sapwood.matching.chunk import (
     note_value,
     set_bit,
 )
+from sapwood.matching.engine import CompiledIndex
 from sapwood.matching.exact import INTEGER
 from sapwood.matching.layout import (
     ACTIVE,
