@@ -13,16 +13,18 @@ from random import Random
 from typing import Any
 
 from sapwood.filters.values import Value
+from sapwood.matching import MatchIndex
 from sapwood.protocol.broker import Broker, BrokerConfig
-from sapwood.protocol.effects import Effect, Forward, Record, Send, SetTimer
+from sapwood.protocol.effects import Effect, Forward, Record, Send
 from sapwood.protocol.events import (
     ClientDown,
     ClientUp,
     Event,
-    Fired,
+    FramesReceived,
     LinkDown,
     LinkUp,
-    Received,
+    NeighbourAway,
+    Tick,
 )
 from sapwood.protocol.invariants import broker_problems, network_problems
 from sapwood.protocol.messages import (
@@ -75,13 +77,13 @@ class Wired:
         algorithm: str = "covering",
         root: str | None = None,
         random: Random | None = None,
+        features: tuple[str, ...] = (),
         **config: Any,
     ) -> None:
         links = list(links)
         self.brokers: dict[str, Broker] = {}
         self.queues: dict[Edge, deque[bytes]] = {}
         self.now = 0.0
-        self.timers: dict[tuple[str, str], float] = {}
         self.at: dict[str, str] = {}
         self.got: dict[str, list[tuple[str, int]]] = {}
         self.answers: dict[str, list[Message]] = {}
@@ -89,6 +91,7 @@ class Wired:
         self.sent: list[tuple[str, str, Message]] = []
         self.forwarded: list[tuple[str, str, int]] = []
         self._random = random
+        self._features = features
         self._config = config
         self._sequences: dict[str, int] = {}
         self._requests = 0
@@ -113,15 +116,50 @@ class Wired:
         for here, there in ((a, b), (b, a)):
             self.queues[here, there] = deque()
         for here, there in ((a, b), (b, a)):
-            sends = self._routing.get((there, here), self._algorithm)
-            receives = self._routing.get((here, there), self._algorithm)
-            self.handle(here, LinkUp(there, sends=sends, receives=receives))
+            self.handle(here, self.link_up(here, there))
+
+    def link_up(self, here: str, there: str, *, restarted: bool = False) -> LinkUp:
+        """What a broker is told of a link."""
+        return LinkUp(
+            there,
+            sends=self._routing.get((there, here), self._algorithm),
+            receives=self._routing.get((here, there), self._algorithm),
+            features=self._features,
+            restarted=restarted,
+        )
 
     def cut(self, a: str, b: str) -> None:
         for here, there in ((a, b), (b, a)):
             del self.queues[here, there]
         for here, there in ((a, b), (b, a)):
             self.handle(here, LinkDown(there))
+
+    # Restarts
+
+    def crash(self, *names: str) -> None:
+        """Brokers lose everything, their clients included; neighbours cannot reach them."""
+        for name in names:
+            around = self.around(name)
+            for other in around:
+                self.queues[name, other].clear()
+                self.queues[other, name].clear()
+                if other not in names:
+                    self.handle(other, NeighbourAway(name))
+            for client in [one for one, at in self.at.items() if at == name]:
+                del self.at[client]
+            expected = tuple(around)
+            session = self.brokers[name].config.session + 1
+            plain = {**self._config, "session": session, "expected": expected}
+            self.brokers[name] = Broker(BrokerConfig(id=name, **plain))
+
+    def rejoin(self, a: str, b: str) -> None:
+        """A link to a broker that crashed is there again."""
+        self.handle(a, self.link_up(a, b, restarted=True))
+        self.handle(b, self.link_up(b, a, restarted=True))
+
+    def around(self, name: str) -> list[str]:
+        """The neighbours of a broker."""
+        return [there for here, there in self.queues if here == name]
 
     # Clients
 
@@ -135,7 +173,7 @@ class Wired:
         self.handle(self.at.pop(client), ClientDown(client))
 
     def ask(self, client: str, message: Message) -> list[Effect]:
-        return self.handle(self.at[client], Received(client, CODEC.encode(message)))
+        return self.handle(self.at[client], FramesReceived(client, CODEC.encode(message)))
 
     def subscribe(self, client: str, entry_id: str, filter: str, *, settle: bool = False) -> int:
         request = self._request(settle)
@@ -164,7 +202,7 @@ class Wired:
     def publish(self, client: str, attributes: Mapping[str, Value]) -> tuple[str, int]:
         sequence = self._sequences[client] = self._sequences.get(client, 0) + 1
         frame = notification(client, attributes, sequence)
-        self.handle(self.at[client], Received(client, frame))
+        self.handle(self.at[client], FramesReceived(client, frame))
         return client, sequence
 
     def settled(self, client: str) -> dict[int, bool]:
@@ -199,8 +237,6 @@ class Wired:
                 self.queues[name, effect.destination].append(CODEC.encode(effect.message))
             else:
                 self.answers[effect.destination].append(effect.message)
-        elif isinstance(effect, SetTimer):
-            self.timers[name, effect.timer] = effect.at
         else:
             self.rows.append((name, effect))
 
@@ -211,29 +247,34 @@ class Wired:
             return False
         if edge is None:
             edge = self._random.choice(waiting) if self._random else waiting[0]
-        self.handle(edge[1], Received(edge[0], self.queues[edge].popleft()))
+        self.handle(edge[1], FramesReceived(edge[0], self.queues[edge].popleft()))
         return True
 
     def run(self) -> None:
-        """Carry everything over; timers do not run out."""
+        """Carry everything over; no time passes."""
         for _ in range(STEPS_MAX):
             if not self.step():
                 return
         raise AssertionError(f"no rest after {STEPS_MAX} steps: something goes round in circles")
 
-    def fire(self) -> None:
-        """Let time pass until the next timer runs out."""
-        key = min(self.timers, key=lambda one: (self.timers[one], one))
-        self.now = max(self.now, self.timers.pop(key))
-        self.handle(key[0], Fired(key[1]))
+    def next_tick(self) -> tuple[float, str] | None:
+        """When which broker wants the next tick."""
+        wanted = [(broker.next_at, name) for name, broker in self.brokers.items()]
+        return min(((at, name) for at, name in wanted if at is not None), default=None)
 
-    def run_timers(self, name: str) -> None:
-        """Carry everything over, and let timers of one name run out, until nothing is left."""
+    def tick(self) -> None:
+        """Let time pass until the next broker wants a tick, and bring it."""
+        wanted = self.next_tick()
+        assert wanted is not None
+        at, name = wanted
+        self.now = max(self.now, at)
+        self.handle(name, Tick())
+
+    def run_ticks(self) -> None:
+        """Carry everything over and let time pass, until no broker wants a tick any more."""
         self.run()
-        while any(timer == name for _, timer in self.timers):
-            key = min((one for one in self.timers if one[1] == name), key=self.timers.__getitem__)
-            self.now = max(self.now, self.timers.pop(key))
-            self.handle(key[0], Fired(key[1]))
+        while self.next_tick() is not None:
+            self.tick()
             self.run()
 
     def check(self) -> None:
@@ -257,3 +298,9 @@ class Line(Wired):
 def random_links(n: int, random: Random) -> list[tuple[str, str]]:
     """The links of a random tree."""
     return [(f"B{random.randrange(1, number)}", f"B{number}") for number in range(2, n + 1)]
+
+
+def load_engine(broker: Broker) -> None:
+    """Let the engine match for a broker, and compiled code route its long reads, from now on."""
+    assert isinstance(broker.forwarding.index, MatchIndex)
+    broker.forwarding.index.engine()

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from protocol.test_handshake import transcript
+from sapwood.runtime.node import Node
+from sapwood.runtime.reception import Reception
 
 import sapwood
 from runtime.living import QUICK_LINK, RawPeer, broker, changed, port, run, until, url
@@ -32,9 +34,7 @@ from sapwood.protocol.link.handshake import (
 from sapwood.protocol.messages import CODEC, Subscribe
 from sapwood.runtime import reception
 from sapwood.runtime.client import Gap
-from sapwood.runtime.node import Node
-from sapwood.runtime.reception import Reception
-from sapwood.runtime.settings import ClientSettings, Settings
+from sapwood.runtime.config.settings import ClientSettings, Settings
 from sapwood.wire.frames import CONTROL, LINK, NOTIFICATION, encode_head, encode_notification, frame
 
 
@@ -140,7 +140,7 @@ def test_a_client_cannot_take_the_place_of_a_broker() -> None:
                 goodbye = await client.goodbye()
             assert goodbye is not None
             assert goodbye.code == ID_IN_USE
-            assert one.node.peers["B.2"].connection is not None
+            assert one.node.peers["B.2"].line is not None
 
     run(scenario())
 
@@ -268,7 +268,7 @@ async def storm_of_garbage(seed: int, times: int) -> None:
             assert not isinstance(item, Gap)
             assert item.id.sequence == number + 1
         assert one.node.counts["connections_lost"] > 0
-        assert one.node.peers["B2"].connection is not None
+        assert one.node.peers["B2"].line is not None
         assert two.node.counts["connections_lost"] == 0
 
 

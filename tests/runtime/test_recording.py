@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from sapwood.runtime.recording import ABANDONED, IN_DOUBT, NO_ROOM, Recording
+
 import sapwood
-from runtime.living import broker, run, transport_of, until, url
+from runtime.living import broker, run, until, url
 from sapwood.protocol.link.channel import Channel, ChannelLimits
 from sapwood.protocol.link.peer import Peer
 from sapwood.protocol.link.spool import Run
-from sapwood.runtime.recording import ABANDONED, IN_DOUBT, NO_ROOM, Recording
-from sapwood.runtime.settings import ClientSettings, TraceSettings
+from sapwood.runtime.config.settings import ClientSettings, TraceSettings
 from sapwood.runtime.tracing import Tracer
 from sapwood.trace import Row, RunSettings, read
 from sapwood.wire.frames import encode_head, encode_notification
@@ -75,7 +76,10 @@ def test_every_notification_for_a_slow_client_ends_in_one_row(tmp_path: Path) ->
             node = server.node
             slow = await sapwood.connect(url(server), id="slow").__aenter__()
             await slow.subscribe("n >= 0", buffer=1).__aenter__()
-            transport_of(slow).pause_reading()
+            assert slow._stream.line is not None
+            transport = slow._stream.connection.transport
+            assert transport is not None
+            transport.pause_reading()
             for number in range(3000):
                 await bus.publish({"n": number}, PAYLOAD, confirm=number % 50 == 0)
             await until(lambda: node.counts["given_up"] > 0, "some were given up")

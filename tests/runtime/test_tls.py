@@ -16,8 +16,8 @@ from sapwood.errors import ConfigurationError, NetworkError, RefusedError, Unrea
 from sapwood.protocol.client.delivered import Delivered
 from sapwood.runtime.address import Address, parse_address
 from sapwood.runtime.client import connect
+from sapwood.runtime.config.settings import Settings, TlsSettings
 from sapwood.runtime.server import Server
-from sapwood.runtime.settings import Settings, TlsSettings
 from sapwood.runtime.tls import (
     certificate_names,
     client_context,

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 
 from sapwood.filters.values import Value
 from sapwood.protocol.broker import Broker
-from sapwood.protocol.events import Event, Received
+from sapwood.protocol.events import Event, FramesReceived
 from sapwood.sim.network import Direction, Network
 from sapwood.sim.run import Simulation
 from sapwood.sim.scenario import Scenario
+from sapwood.trace.judge.story import story
+from sapwood.trace.judge.verdict import Violation
 from sapwood.trace.schema import Row
-from sapwood.trace.story import story
-from sapwood.trace.verdict import Violation
 from sapwood.wire.frames import decode_envelope, decode_head, split
 
 TABLE = "table"
@@ -47,7 +47,7 @@ def watched_network(notification: str) -> type[Network]:
             super()._arrive(direction, event)
 
         def _look(self, name: str, event: Event) -> None:
-            if not isinstance(event, Received) or self._record is None:
+            if not isinstance(event, FramesReceived) or self._record is None:
                 return
             for publisher, sequence, attributes in _notifications(event.data):
                 if f"{publisher}:{sequence}" == notification:

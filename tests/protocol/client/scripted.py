@@ -26,7 +26,7 @@ from sapwood.protocol.link.handshake import (
     Pong,
     Welcome,
 )
-from sapwood.protocol.link.line import FrameRun, Line
+from sapwood.protocol.link.line import Frames, Line
 from sapwood.protocol.link.states import LineState
 from sapwood.protocol.messages import (
     CODEC,
@@ -100,13 +100,13 @@ class Broker:
         if line is None or self.is_deaf:
             return
         for piece in line.read(data):
-            if isinstance(piece, FrameRun):
+            if isinstance(piece, Frames):
                 self._take_frames(line, piece)
             else:
                 self._hear(line, piece)
         assert not line.problem, line.problem
 
-    def _take_frames(self, line: Line, run: FrameRun) -> None:
+    def _take_frames(self, line: Line, run: Frames) -> None:
         self.channel.count(run.frames, run.size)
         for kind, head, body in split(run.data):
             if kind in NOTIFICATION_TYPES:

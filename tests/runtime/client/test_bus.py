@@ -25,7 +25,7 @@ from sapwood.filters.notification import Notification
 from sapwood.filters.values import Value
 from sapwood.protocol.client.delivered import Delivered
 from sapwood.runtime.client import Bus, Item, Subscription, connect
-from sapwood.runtime.settings import ClientSettings
+from sapwood.runtime.config.settings import ClientSettings
 from sapwood.wire.frames import BODY_BYTES_MAX
 
 

@@ -13,8 +13,8 @@ from sapwood.protocol.client import session
 from sapwood.protocol.link import handshake
 from sapwood.protocol.ports import Write
 from sapwood.runtime.client import Bus, Gap, connect
+from sapwood.runtime.config.settings import ClientSettings, Settings
 from sapwood.runtime.server import Server
-from sapwood.runtime.settings import ClientSettings, Settings
 from sapwood.wire.scan import scan
 
 

@@ -61,7 +61,7 @@ from sapwood.protocol.link.handshake import (
     Welcome,
 )
 from sapwood.protocol.link.keepalive import excuse_standstill, is_dead, look_seconds, wants_ping
-from sapwood.protocol.link.line import HANDSHAKE_SECONDS, FrameRun, Line
+from sapwood.protocol.link.line import HANDSHAKE_SECONDS, Frames, Line
 from sapwood.protocol.link.states import SESSION, LineState, SessionState, following
 from sapwood.protocol.messages import (
     CODEC,
@@ -424,12 +424,11 @@ class ClientSession:
 
     def _read(self, line: Line, data: bytes, now: float) -> None:
         line.heard_at = now
-        line.bytes_in += len(data)
         try:
             for piece in line.read(data):
                 if self._line is not line or self.state is SessionState.CLOSING:
                     return
-                if isinstance(piece, FrameRun):
+                if isinstance(piece, Frames):
                     self._take_frames(line, piece, now)
                 elif self.state is SessionState.CALLING:
                     self._answered_call(line, piece, now)
@@ -440,7 +439,7 @@ class ClientSession:
         if line.problem and self._line is line:
             self._drop(line, line.problem, now, Goodbye(PROTOCOL, line.problem))
 
-    def _take_frames(self, line: Line, run: FrameRun, now: float) -> None:
+    def _take_frames(self, line: Line, run: Frames, now: float) -> None:
         """Notifications and answers came."""
         if not line.is_open:
             raise FrameError("a frame before the handshake is done; begin with Welcome")
@@ -458,6 +457,8 @@ class ClientSession:
             self._accepted()
             self._flush()
         elif isinstance(message, GivenUp):
+            if not self.channel.can_miss(message.count):
+                raise FrameError(f"{message.count} frames given up, more than there can be")
             self.channel.miss(message.count)
             self._acknowledge_at = min(self._acknowledge_at, now + ACK_SECONDS)
             self.deliveries.report(Gap(message.count, "this client did not keep up"))

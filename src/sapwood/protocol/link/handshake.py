@@ -18,14 +18,13 @@ from typing import Annotated, Final, TypeAlias
 import msgspec
 
 from sapwood.protocol.messages import Name
+from sapwood.protocol.neighbours import RESTART
+from sapwood.routing.algorithms import FLOODING
 from sapwood.wire.control import ControlCodec
 from sapwood.wire.frames import LINK
 
 VERSIONS: Final = (1, 1)
 """The oldest and the newest protocol version spoken here."""
-
-RESTART = "restart"
-"""A broker's feature: tables survive the restart of a neighbour, until it has told its own again."""
 
 FEATURES: Final[tuple[str, ...]] = (RESTART,)
 """Optional abilities beyond the version; a side uses only what both have."""
@@ -102,6 +101,8 @@ class Welcome(_LinkMessage, frozen=True, kw_only=True):
     advertisements_required: bool = False
     secret: str = ""
     """To be shown when the stream is resumed: a name alone proves nothing."""
+    routing: str = ""
+    """To a broker: the algorithm by which the sender tells what is wanted."""
 
 
 class Goodbye(_LinkMessage, frozen=True):
@@ -198,10 +199,10 @@ def refusal(hello: Hello, *, network: str, token: str, routing: str) -> Goodbye 
     shown = hello.credentials.get("token", "")
     if token and not compare_digest(shown.encode(), token.encode()):
         return Goodbye(BAD_CREDENTIALS, "the token is missing or wrong; give this network's token")
-    if hello.role == BROKER and hello.routing != routing:
+    if hello.role == BROKER and (hello.routing == FLOODING) != (routing == FLOODING):
         return Goodbye(
             WRONG_ROUTING,
-            f"this network routes by {routing}, not by {hello.routing}; "
-            f"start the broker with --routing {routing}",
+            f"this network routes by {routing}, not by {hello.routing}; flooding does not go "
+            f"together with others: start the broker with --routing {routing}",
         )
     return None

@@ -12,7 +12,7 @@ from sapwood.errors import ParameterError
 from sapwood.filters.ids import NotificationId
 from sapwood.protocol.client.config import check_client_id
 from sapwood.protocol.link.flow import SLOW_POLICIES
-from sapwood.runtime.settings import DEFAULT_PORT
+from sapwood.runtime.config.settings import DEFAULT_PORT
 
 DEFAULT_SERVER: Final = f"sapwood://127.0.0.1:{DEFAULT_PORT}"
 

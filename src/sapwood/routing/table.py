@@ -1,0 +1,150 @@
+"""A routing table and what each neighbour is owed because of it.
+
+Subscriptions and advertisements spread in the same way: each has such a table of its own. A table
+may have another one for its *scope*: then a neighbour is owed only the entries that overlap one of
+its own entries there. Subscriptions travel only towards advertisements they overlap, so the table
+of advertisements is the scope of that of subscriptions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from sapwood.filters.filter import Filter
+from sapwood.routing.ledger import EdgeLedger
+from sapwood.routing.strategy import Difference, Entry
+
+_NOTHING: Mapping[str, Filter] = {}
+
+
+class RoutingTable:
+    """Entries by destination and id, and a ledger for each neighbour that is told of them."""
+
+    def __init__(self, scope: RoutingTable | None = None) -> None:
+        self.scope = scope
+        self.ledgers: dict[str, EdgeLedger] = {}
+        self._entries: dict[str, dict[str, Filter]] = {}
+
+    def __len__(self) -> int:
+        """How many entries there are."""
+        return sum(map(len, self._entries.values()))
+
+    def __iter__(self) -> Iterator[Entry]:
+        """All entries, by destination in the order of arrival."""
+        for destination in self._entries:
+            yield from self.of(destination)
+
+    def of(self, destination: str) -> list[Entry]:
+        """The entries of one destination."""
+        own = self._entries.get(destination, _NOTHING)
+        return [Entry(destination, entry_id, filter) for entry_id, filter in own.items()]
+
+    def filters(self, destination: str) -> Mapping[str, Filter]:
+        """The filters of one destination, by id."""
+        return self._entries.get(destination, _NOTHING)
+
+    def get(self, destination: str, entry_id: str) -> Filter | None:
+        """The filter under an id of a destination."""
+        return self._entries.get(destination, _NOTHING).get(entry_id)
+
+    def add(self, entry: Entry) -> None:
+        """Enter what a destination wants; it replaces what it wanted under the same id."""
+        known = self.get(entry.destination, entry.id)
+        if known == entry.filter:
+            return
+        if known is not None:
+            self.remove(entry.destination, entry.id)
+        self._entries.setdefault(entry.destination, {})[entry.id] = entry.filter
+        for neighbour, ledger in self.ledgers.items():
+            if neighbour != entry.destination and self.is_within(neighbour, entry.filter):
+                ledger.add(entry)
+
+    def remove(self, destination: str, entry_id: str) -> Entry | None:
+        """Take out what a destination wants under an id, if there is such an entry."""
+        own = self._entries.get(destination)
+        if own is None or entry_id not in own:
+            return None
+        entry = Entry(destination, entry_id, own.pop(entry_id))
+        if not own:
+            del self._entries[destination]
+        for neighbour, ledger in self.ledgers.items():
+            if neighbour != destination:
+                ledger.remove(entry)
+        return entry
+
+    # Neighbours
+
+    def open(self, neighbour: str, algorithm: str) -> None:
+        """Begin to owe a neighbour; everything within its scope is new to it."""
+        ledger = EdgeLedger(neighbour, algorithm, is_scoped=self.scope is not None)
+        for entry in self._of_others(neighbour):
+            if self.is_within(neighbour, entry.filter):
+                ledger.add(entry)
+        self.ledgers[neighbour] = ledger
+
+    def close(self, neighbour: str) -> None:
+        """Owe a neighbour nothing any more; it is not told."""
+        self.ledgers.pop(neighbour, None)
+
+    def switch(self, neighbour: str, algorithm: str) -> None:
+        """Let another algorithm say what a neighbour is owed."""
+        ledger = self.ledgers.get(neighbour)
+        if ledger is not None:
+            ledger.switch(algorithm, self._of_others(neighbour))
+
+    def is_within(self, neighbour: str, filter: Filter) -> bool:
+        """Whether a neighbour is concerned by entries with a filter."""
+        if self.scope is None:
+            return True
+        return any(one.overlaps(filter) for one in self.scope.filters(neighbour).values())
+
+    def rescope(self, neighbour: str) -> None:
+        """The scope of a neighbour has changed: see which entries are within it now."""
+        ledger = self.ledgers.get(neighbour)
+        if ledger is None or not ledger.is_scoped:
+            return
+        for entry in self._of_others(neighbour):
+            if self.is_within(neighbour, entry.filter):
+                if not ledger.admits(entry):
+                    ledger.add(entry)
+            else:
+                ledger.remove(entry)
+
+    # What they are owed
+
+    def owed(self, neighbour: str) -> dict[str, Filter]:
+        """Everything a neighbour is owed now, by id; nothing if it is not told at all."""
+        ledger = self.ledgers.get(neighbour)
+        return {} if ledger is None else dict(ledger.owed())
+
+    def told(self, neighbour: str) -> Mapping[str, Filter]:
+        """Everything a neighbour was told and has not been taken back, by id."""
+        ledger = self.ledgers.get(neighbour)
+        return _NOTHING if ledger is None else ledger.told
+
+    def differences(self) -> Iterator[tuple[str, Difference]]:
+        """What each neighbour is owed and was not told yet. Looking changes nothing."""
+        for neighbour, ledger in self.ledgers.items():
+            said = ledger.difference()
+            if said:
+                yield neighbour, said
+
+    def take_differences(self, withheld: Collection[str] = ()) -> Iterator[tuple[str, Difference]]:
+        """What to tell each neighbour now; it counts as told. Those withheld are told later."""
+        for neighbour, ledger in self.ledgers.items():
+            if neighbour in withheld:
+                ledger.note_changes()
+                continue
+            said = ledger.take()
+            if said:
+                yield neighbour, said
+
+    def problems(self) -> Iterator[str]:
+        """What is wrong with the ledgers."""
+        for ledger in self.ledgers.values():
+            yield from ledger.problems()
+
+    def _of_others(self, neighbour: str) -> Iterator[Entry]:
+        for destination in self._entries:
+            if destination != neighbour:
+                yield from self.of(destination)
