@@ -97,6 +97,12 @@ class ClientUp(_Event, frozen=True):
     client: str
 
 
+class ClientArrived(_Event, frozen=True):
+    """A client whose session has just begun here was at another broker with it before."""
+
+    client: str
+
+
 class ClientDown(_Event, frozen=True):
     """A client's session has ended: what it had is removed."""
 
@@ -122,6 +128,7 @@ Event: TypeAlias = (
     | RoutingChanged
     | SurveyRequested
     | ClientUp
+    | ClientArrived
     | ClientDown
     | Tick
 )

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sapwood.protocol.events import (
+    ClientArrived,
     ClientDown,
     ClientUp,
     LinkDown,
@@ -102,11 +103,13 @@ class Membership:
         now: float,
         *,
         had_stream: bool = False,
+        has_moved: bool = False,
         order: int = 0,
     ) -> None:
         """A neighbour or client is there, with a new stream.
 
-        `had_stream`: the other side wanted to go on with one that is not known here.
+        `had_stream`: the other side wanted to go on with one that is not known here; `has_moved`:
+        with one of another broker.
         """
         node = self._node
         before = node.peers.get(peer.name)
@@ -121,6 +124,8 @@ class Membership:
                 node.do(ClientOrder(peer.name, order))
                 peer.claimed_again = set() if had_stream else None
             node.bring(ClientUp(peer.name), now)
+            if has_moved:
+                node.bring(ClientArrived(peer.name), now)
             return
         restarts = before is not None and before.in_tree and peer.in_tree
         restarts = restarts and RESTART in peer.features
