@@ -13,9 +13,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from importlib import import_module
-from typing import Any, Final
+from typing import Final
 
+from sapwood.matching import MatchIndex, preload
 from sapwood.runtime.delivered import Delivered
 from sapwood.runtime.subscription import Gap, Subscription
 from sapwood.wire.frames import (
@@ -56,7 +56,7 @@ class Dispatch:
         self._full: dict[Subscription, None] = {}
         self._lingering = 0
         """Ended subscriptions for which something may still be under way."""
-        self._index: Any = None
+        self._index: MatchIndex[Subscription] | None = None
         self._loading: asyncio.Task[None] | None = None
         self._recent: deque[bytes] = deque()
         self._recent_bytes = 0
@@ -101,9 +101,8 @@ class Dispatch:
     async def _load_index(self) -> None:
         """Load the matching engine beside the event loop: that takes a second."""
         with suppress(ImportError):
-            warm = await asyncio.to_thread(import_module, "sapwood.matching.warm")
-            await asyncio.to_thread(warm.exercise)
-            index = import_module("sapwood.matching.index").MatchIndex()
+            await asyncio.to_thread(preload)
+            index: MatchIndex[Subscription] = MatchIndex()
             for subscription in self._subscriptions:
                 index.add(subscription, subscription.filter)
             self._index = index
