@@ -18,11 +18,8 @@ from sapwood.protocol.effects import Effect, Forward, Send
 from sapwood.protocol.events import FramesReceived
 from sapwood.protocol.forwarding import (
     NOWHERE,
-    PAIR_AND_SHORT_TEXT,
-    SHORT_TEXT_END,
     Destinations,
     Forwarding,
-    publisher_end,
 )
 from sapwood.protocol.messages import Refused
 from sapwood.wire.frames import (
@@ -36,6 +33,8 @@ from sapwood.wire.frames import (
     decode_envelope,
     expiry_of,
 )
+from sapwood.wire.heads import PAIR_AND_SHORT_TEXT, publisher_end
+from sapwood.wire.markers import SHORT_TEXT_END
 
 if TYPE_CHECKING:
     from sapwood.fastpath.router import RoutedRun

@@ -1,27 +1,27 @@
 """What a client publishes: collected into batches, counted until the broker has accepted it.
 
-Publications leave at the end of the turn of the event loop in which they were made, all in one
-write; a program that publishes one and waits loses nothing by that. Whoever publishes faster than
-the network takes waits for room.
+Publications leave when the session is flushed, all in one write. Whoever publishes faster than the
+network accepts waits for room.
 
 A stream to a broker may end with the broker. Publications that were never handed to a connection
 then go to the next broker. Those that were, and were not acknowledged, may or may not have
 arrived: repeating them could deliver them twice, so they are counted as *unconfirmed* instead.
+Only a broker that says goodbye because it shuts down has not looked at them: then they go to the
+next broker too.
 """
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections import deque
 from collections.abc import Mapping
 from math import isfinite
 from typing import Final, NamedTuple
 
-from sapwood.errors import NetworkError, ParameterError, RefusedError, UnconfirmedError
+from sapwood.errors import ParameterError
 from sapwood.filters.values import Value
 from sapwood.protocol.link.channel import Channel
 from sapwood.wire.frames import encode_head, encode_notification
+from sapwood.wire.scan import skip
 
 BATCH_BYTES: Final = 64 * 1024
 """Publications that are sent in one piece, if there are as many."""
@@ -57,8 +57,7 @@ class Publishing:
         self._in_flight: deque[Batch] = deque()
         self._in_flight_bytes = 0
         self._handed = 0
-        self._waiters: dict[int, list[asyncio.Future[None]]] = {}
-        """By sequence number, which only grows: whoever waits, waits for the last one so far."""
+        """Number of the last frame of the stream that a connection was given."""
 
     # Taking publications
 
@@ -75,16 +74,13 @@ class Publishing:
     @property
     def waiting(self) -> int:
         """How many publications were never handed to a connection."""
-        unhanded = sum(
-            batch.last - batch.first + 1
-            for batch in self._in_flight
-            if batch.last_frame > self._handed
-        )
+        unhanded = sum(batch.last - self._last_handed(batch) for batch in self._in_flight)
         return len(self._frames) + unhanded
 
-    def add(self, attributes: Mapping[str, Value], payload: bytes, expires_in: float | None) -> int:
+    def add(
+        self, attributes: Mapping[str, Value], payload: bytes, now: float, expires_in: float | None
+    ) -> int:
         """Take a publication; its sequence number. The attributes were checked."""
-        now = time.time()
         expires_at = 0.0 if expires_in is None else now + _checked(expires_in)
         head = encode_head(self._name, attributes)
         frame = encode_notification(head, self.sequence + 1, now, payload, expires_at)
@@ -92,18 +88,6 @@ class Publishing:
         self._frames.append(frame)
         self._frames_bytes += len(frame)
         return self.sequence
-
-    def accepted_later(self, sequence: int) -> asyncio.Future[None]:
-        """Done when a broker has accepted a publication, or with the reason why not.
-
-        Everybody who waits has a future of his own: one that is cancelled disturbs no other.
-        """
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        if sequence <= self.accepted:
-            future.set_result(None)
-        else:
-            self._waiters.setdefault(sequence, []).append(future)
-        return future
 
     # The stream
 
@@ -118,11 +102,12 @@ class Publishing:
             self._frames, self._frames_bytes = [], 0
 
     def handed_over(self, channel: Channel) -> None:
-        """Something of the stream was handed to a connection."""
+        """Note what of the stream was handed to a connection."""
         self._handed = max(self._handed, channel.sent)
 
-    def acknowledged(self, frames: int) -> None:
-        """The broker has taken so many frames of the stream over."""
+    def acknowledge(self, frames: int) -> bool:
+        """The broker has accepted so many frames of the stream; whether that is news."""
+        before = self.accepted
         in_flight = self._in_flight
         while in_flight and in_flight[0].last_frame <= frames:
             batch = in_flight.popleft()
@@ -131,51 +116,44 @@ class Publishing:
         if in_flight:
             batch = in_flight[0]
             self.accepted = max(self.accepted, batch.last - (batch.last_frame - frames))
-        self._tell_accepted()
+        return self.accepted > before
 
-    def _tell_accepted(self) -> None:
-        waiters = self._waiters
-        while waiters:
-            sequence = next(iter(waiters))
-            if sequence > self.accepted:
-                return
-            for future in waiters.pop(sequence):
-                if not future.done():
-                    future.set_result(None)
+    def call_back(self, frames: int) -> None:
+        """The broker ends and has not looked at more than so many frames of the stream.
 
-    def begin_anew(self, channel: Channel) -> None:
-        """The stream ended with its broker: what was never handed over goes into the next one."""
+        The others count as never handed over.
+        """
+        self.acknowledge(frames)
+        self._handed = frames
+
+    def _last_handed(self, batch: Batch) -> int:
+        """The number of the last publication before those of a batch that were not handed over."""
+        handed = batch.last - max(0, batch.last_frame - self._handed)
+        return max(batch.first - 1, handed)
+
+    def begin_anew(self, channel: Channel) -> list[tuple[int, int]]:
+        """Put what was never handed over into the next stream: the old one ended with its broker.
+
+        Returns the first and last numbers of the publications that are unconfirmed now.
+        """
+        lost: list[tuple[int, int]] = []
         kept: list[Batch] = []
         for batch in self._in_flight:
-            if batch.last_frame > self._handed:
-                kept.append(batch)
-                continue
-            lost = range(max(batch.first, self.accepted + 1), batch.last + 1)
-            self.unconfirmed += len(lost)
-            self._fail(lost, UnconfirmedError("the broker was lost before it answered"))
-            self.accepted = batch.last
+            handed, first = self._last_handed(batch), max(batch.first, self.accepted + 1)
+            if first <= handed:
+                self.unconfirmed += handed - first + 1
+                lost.append((first, handed))
+                self.accepted = handed
+            if handed < batch.last:
+                data = skip(batch.data, handed + 1 - batch.first)
+                kept.append(Batch(data, handed + 1, batch.last, 0))
         self._in_flight = deque()
         self._handed = 0
         for batch in kept:
             channel.push(batch.data, batch.last - batch.first + 1)
             self._in_flight.append(batch._replace(last_frame=channel.last))
         self._in_flight_bytes = sum(len(batch.data) for batch in kept)
-
-    def _fail(self, sequences: range, problem: NetworkError) -> None:
-        """Tell those who wait for some publications that it is not known what became of them."""
-        for sequence in [number for number in self._waiters if number in sequences]:
-            for future in self._waiters.pop(sequence):
-                if not future.done():
-                    future.set_exception(problem)
-
-    def refuse(self, sequence: int, reason: str) -> None:
-        """A broker did not accept a publication."""
-        self.refused += 1
-        self._fail(range(sequence, sequence + 1), RefusedError(reason))
-
-    def fail(self, problem: NetworkError) -> None:
-        """Nothing more will be accepted."""
-        self._fail(range(1, self.sequence + 1), problem)
+        return lost
 
 
 def _checked(expires_in: float) -> float:
