@@ -101,6 +101,8 @@ class ClientArrived(_Event, frozen=True):
     """A client whose session has just begun here was at another broker with it before."""
 
     client: str
+    streams: int
+    """How many streams it had begun before: of two arrivals the one with more is the later."""
 
 
 class ClientDown(_Event, frozen=True):

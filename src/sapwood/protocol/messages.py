@@ -159,6 +159,8 @@ class ClientMoved(_Message, frozen=True):
     """A client's session goes on in the sender's direction: from elsewhere it is stale."""
 
     client: Name
+    streams: int
+    """How many streams it had begun before: of two messages the one with more is the later."""
 
 
 class Refused(_Message, frozen=True):

@@ -20,6 +20,7 @@ from sapwood.protocol.core import Core
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import Dismiss, Effect, Send
 from sapwood.protocol.events import ClientArrived
+from sapwood.protocol.fences import Fence
 from sapwood.protocol.gaps import FILTERS_MAX, Gaps
 from sapwood.protocol.machine import EventHandler, Machine, MessageHandler
 from sapwood.protocol.messages import ClientMoved
@@ -58,22 +59,23 @@ class Moves(Machine):
         client = event.client
         if client not in self.core.clients:
             return self.core.drops.count(Drop.CLIENT_UNKNOWN, client)
-        return self._move(client, client)
+        return self._move(client, Fence(client, event.streams))
 
     def _moved(self, source: str, message: ClientMoved, now: float) -> list[Effect]:
-        client = message.client
-        effects = self._move(client, source)
-        if client in self.core.clients:
-            effects.append(Dismiss(client, REASON))
-        return effects
+        return self._move(message.client, Fence(source, message.streams))
 
-    def _move(self, client: str, source: str) -> list[Effect]:
+    def _move(self, client: str, fence: Fence) -> list[Effect]:
         """A client's publications come from a source; whoever is not behind it is told."""
-        if not self.core.fences.move(client, source):
+        core = self.core
+        if not core.fences.move(client, fence):
             return []
         self._fences_changed()
-        others = [name for name in self.core.neighbours.tree() if name != source]
-        return [Send(name, ClientMoved(client)) for name in others]
+        moved = ClientMoved(client, fence.streams)
+        others = [name for name in core.neighbours.tree() if name != fence.source]
+        effects: list[Effect] = [Send(name, moved) for name in others]
+        if client in core.clients and client != fence.source:
+            effects.append(Dismiss(client, REASON))
+        return effects
 
     def _fences_changed(self) -> None:
         core = self.core
@@ -84,8 +86,11 @@ class Moves(Machine):
 
     def link_up(self, neighbour: str, now: float) -> list[Effect]:
         """A neighbour that comes, or comes again, does not know who has moved."""
-        homes = self.core.fences.homes
-        return [Send(neighbour, ClientMoved(name)) for name in homes if homes[name] != neighbour]
+        return [
+            Send(neighbour, ClientMoved(client, fence.streams))
+            for client, fence in self.core.fences.homes.items()
+            if fence.source != neighbour
+        ]
 
     def link_down(self, neighbour: str, now: float) -> list[Effect]:
         """Nobody publishes from the direction of a neighbour that is gone."""
@@ -124,12 +129,12 @@ class Moves(Machine):
 
     def state(self) -> Any:
         """Where clients that have moved publish from."""
-        return dict(sorted(self.core.fences.homes.items()))
+        return {client: list(fence) for client, fence in sorted(self.core.fences.homes.items())}
 
     def problems(self) -> Iterator[str]:
         """A client that moved publishes from a neighbour, or is a client here."""
         core = self.core
-        for client, source in core.fences.homes.items():
+        for client, (source, _) in core.fences.homes.items():
             if source != client and not core.neighbours.is_in_tree(source):
                 yield f"{client} is to publish from {source}, who is no neighbour"
         if core.forwarding.shares_publishers == bool(core.fences):

@@ -378,6 +378,7 @@ class ClientSession:
             slow_policy=config.slow_policy,
             resume=self._streams.resumes(self.channel.received),
             order=self.order,
+            streams=self._streams.begun,
         )
 
     def _dial_failed(self, event: DialFailed, now: float) -> None:

@@ -290,6 +290,8 @@ class Admission:
             features=common_features(hello.features),
             routing=hello.routing,
             slow_policy=hello.slow_policy or node.config.client.slow_policy,
+            has_moved=is_client and any(one.broker != node.config.id for one in hello.resume),
+            streams=hello.streams,
         )
         peer = node.membership.new_peer(said)
         node.say(line, self._welcome(hello, peer, None), now)
@@ -300,7 +302,6 @@ class Admission:
             hello.credit,
             now,
             had_stream=had_stream,
-            has_moved=is_client and any(one.broker != node.config.id for one in hello.resume),
             order=hello.order,
         )
 

@@ -103,13 +103,11 @@ class Membership:
         now: float,
         *,
         had_stream: bool = False,
-        has_moved: bool = False,
         order: int = 0,
     ) -> None:
         """A neighbour or client is there, with a new stream.
 
-        `had_stream`: the other side wanted to go on with one that is not known here; `has_moved`:
-        with one of another broker.
+        `had_stream`: the other side wanted to go on with one that is not known here.
         """
         node = self._node
         before = node.peers.get(peer.name)
@@ -124,8 +122,8 @@ class Membership:
                 node.do(ClientOrder(peer.name, order))
                 peer.claimed_again = set() if had_stream else None
             node.bring(ClientUp(peer.name), now)
-            if has_moved:
-                node.bring(ClientArrived(peer.name), now)
+            if peer.has_moved:
+                node.bring(ClientArrived(peer.name, peer.streams), now)
             return
         restarts = before is not None and before.in_tree and peer.in_tree
         restarts = restarts and RESTART in peer.features
