@@ -108,6 +108,9 @@ class Forwarding:
         self.neighbours: dict[str, bool] = {}
         """Those in the tree, and whether each gets everything."""
         self.known: dict[str, SourceMemory] = {}
+        self.shares_publishers = True
+        """Whether neighbours may send in the name of any publisher, so that it is remembered for
+        all of them together."""
         self._flooded: list[str] = []
         self._plans: dict[bytes, Plan] = {}
         self._plan_by_destinations: dict[Destinations, Plan] = {}
@@ -202,7 +205,8 @@ class Forwarding:
         self._remembered += 1
         known = self.known.get(source)
         if known is None:
-            publishers = self._heads.publishers if source in self.neighbours else set()
+            is_shared = self.shares_publishers and source in self.neighbours
+            publishers = self._heads.publishers if is_shared else set()
             known = self.known[source] = SourceMemory(publishers, {} if restricted else self._plans)
         if known.publishers is self._heads.publishers:
             self._heads.add_publisher(publisher)

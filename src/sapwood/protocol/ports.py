@@ -167,6 +167,9 @@ class Machine(Protocol):
     deadline: float
     """When the next `Tick` is wanted at the latest; infinite if any time will do."""
 
+    def receive(self, connection: int, data: bytes, now: float) -> Sequence[object]:
+        """Take what came over a connection: `handle` with `Data`, without an object for it."""
+
     def handle(self, event: DriverEvent, now: float) -> Sequence[object]:
         """Take an event; what the driver has to do because of it, in order.
 

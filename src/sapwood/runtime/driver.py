@@ -22,6 +22,7 @@ from sapwood.protocol.ports import (
     TICK_SECONDS,
     Abort,
     Close,
+    Data,
     Dial,
     DialFailed,
     DriverEvent,
@@ -108,19 +109,18 @@ class Driver:
         """Bring an event to the machine, and carry out what it asks."""
         if self._is_busy:
             self._queue.append(event)
-            return
-        self._is_busy = True
-        try:
-            self._perform(self.machine.handle(event, self.clock.now()))
-            if self._queue:
-                self._catch_up()
-        finally:
-            self._is_busy = False
-        if self.machine.deadline < self._due:
-            self._arm()
+        else:
+            self.carry_out(self.machine.handle(event, self.clock.now()))
+
+    def receive(self, number: int, data: bytes) -> None:
+        """Bring a read to the machine, and carry out what it asks."""
+        if self._is_busy:
+            self._queue.append(Data(number, data))
+        else:
+            self.carry_out(self.machine.receive(number, data, self.clock.now()))
 
     def carry_out(self, effects: Iterable[object]) -> None:
-        """Carry out what the machine asks because of a call of the application."""
+        """Carry out what the machine asks because of an event, or of a call of the application."""
         if self._is_busy:
             self._queue.append(effects)
             return

@@ -8,7 +8,6 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from importlib import import_module
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -25,6 +24,7 @@ from sapwood.filters.filter import Filter
 from sapwood.filters.ids import NotificationId
 from sapwood.filters.notification import Notification, attributes_of
 from sapwood.filters.values import Value
+from sapwood.matching import MatchIndex, preload
 from sapwood.protocol.client.config import SessionConfig
 from sapwood.protocol.client.outputs import (
     Accepted,
@@ -455,10 +455,8 @@ class Bus:
     async def _load_index(self) -> None:
         """Load the matching engine beside the event loop: that takes a second."""
         with suppress(ImportError):
-            warm = await asyncio.to_thread(import_module, "sapwood.matching.warm")
-            await asyncio.to_thread(warm.exercise)
-            index = import_module("sapwood.matching.index").MatchIndex()
-            self._machine.deliveries.use_index(index)
+            await asyncio.to_thread(preload)
+            self._machine.deliveries.use_index(MatchIndex())
 
 
 def connect(*servers: str, **options: object) -> Bus:
