@@ -77,19 +77,18 @@ def new_broker(random: Random) -> Broker:
 def draw_message(random: Random) -> Message:
     entry_id, least = str(random.randrange(4)), random.randrange(6)
     filter, request = f"x > {least}", random.randrange(3)
-    return random.choice(
-        [
-            Subscribe(entry_id, filter, request),
-            Subscribe(entry_id, f"x = {least}", request),
-            Advertise(entry_id, filter, request),
-            Unsubscribe(entry_id, request),
-            Unadvertise(entry_id),
-            Probe(random.choice("XY"), random.randrange(4), survey=random.random() < 0.5),
-            Echo(random.choice("XB"), random.randrange(4)),
-            Missed(1, "X-Y", (filter,)),
-            TableComplete(advertisements_only=random.random() < 0.5),
-        ]
-    )
+    messages: list[Message] = [
+        Subscribe(entry_id, filter, request),
+        Subscribe(entry_id, f"x = {least}", request),
+        Advertise(entry_id, filter, request),
+        Unsubscribe(entry_id, request),
+        Unadvertise(entry_id),
+        Probe(random.choice("XY"), random.randrange(4), survey=random.random() < 0.5),
+        Echo(random.choice("XB"), random.randrange(4)),
+        Missed(1, "X-Y", (filter,)),
+        TableComplete(advertisements_only=random.random() < 0.5),
+    ]
+    return random.choice(messages)
 
 
 def draw_event(random: Random) -> Event:
@@ -98,22 +97,21 @@ def draw_event(random: Random) -> Event:
     message = draw_message(random)
     restarted = random.random() < 0.5
     frames = [notification(source, {"x": random.randrange(6)}), CODEC.encode(message)]
-    return random.choice(
-        [
-            LinkUp(name, features=("restart",), restarted=restarted),
-            LinkDown(name),
-            NeighbourAway(name),
-            NeighbourBack(name),
-            NotificationsMissed(name, 1),
-            RoutingChanged(name, random.choice(ALGORITHMS)),
-            SurveyRequested(1),
-            ClientUp(client),
-            ClientDown(client),
-            Tick(),
-            *[ControlReceived(source, message)] * 10,
-            *[FramesReceived(source, b"".join(frames))] * 5,
-        ]
-    )
+    events: list[Event] = [
+        LinkUp(name, features=("restart",), restarted=restarted),
+        LinkDown(name),
+        NeighbourAway(name),
+        NeighbourBack(name),
+        NotificationsMissed(name, 1),
+        RoutingChanged(name, random.choice(ALGORITHMS)),
+        SurveyRequested(1),
+        ClientUp(client),
+        ClientDown(client),
+        Tick(),
+        *[ControlReceived(source, message)] * 10,
+        *[FramesReceived(source, b"".join(frames))] * 5,
+    ]
+    return random.choice(events)
 
 
 def run(broker: Broker, random: Random, events: int, now: float) -> list[list[Effect]]:
@@ -160,7 +158,8 @@ def test_a_snapshot_can_be_written_down_and_is_equal_for_equal_brokers(seed: int
 
 def test_snapshots_of_brokers_that_differ_differ() -> None:
     one, two = (Broker(BrokerConfig(id="B")) for _ in range(2))
-    for event in (LinkUp("N"), ClientUp("c.1")):
+    begin: list[Event] = [LinkUp("N"), ClientUp("c.1")]
+    for event in begin:
         assert one.handle(event, 0.0) == two.handle(event, 0.0)
         assert one.snapshot() == two.snapshot()
     for event in (
