@@ -18,7 +18,6 @@ from sapwood.protocol.ports import Abort, Connected, Data, Disconnected, Unsent,
         Unsent(1, 2),
         Write(1, b""),
         Abort(1),
-        Dial(1, ""),
     ],
 )
 def test_it_is_a_value_that_the_collector_need_not_follow(value: object) -> None:
