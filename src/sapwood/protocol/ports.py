@@ -118,8 +118,8 @@ class Row(_Effect, frozen=True):
     data: bytes = b""
     first: int = 0
     """How many frames of the data are left out before."""
-    end: int | None = None
-    """The frame before which the run ends; None for all."""
+    end: int = 2**62
+    """The number of the frame before which the run ends; by default behind the last."""
     size: int | None = None
     """About how many bytes the run has, if it is but a part of the data."""
 
