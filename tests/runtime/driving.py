@@ -30,6 +30,9 @@ class Recorder:
         self.events.append(event)
         return [] if self._answer is None else self._answer(event, now)
 
+    def receive(self, connection: int, data: bytes, now: float) -> Sequence[object]:
+        return self.handle(Data(connection, data), now)
+
     def brought(self, kind: type[Any]) -> list[Any]:
         """The events of a kind."""
         return [event for event in self.events if isinstance(event, kind)]

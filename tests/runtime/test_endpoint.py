@@ -34,7 +34,7 @@ class Owner:
         self.events.append(event)
 
     def receive(self, number: int, data: bytes) -> None:
-        self.events.append(Data(number, data))
+        self.bring(Data(number, data))
 
     def add(self, endpoint: Endpoint) -> int:
         self.endpoints.append(endpoint)

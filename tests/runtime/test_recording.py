@@ -76,10 +76,7 @@ def test_every_notification_for_a_slow_client_ends_in_one_row(tmp_path: Path) ->
             node = server.node
             slow = await sapwood.connect(url(server), id="slow").__aenter__()
             await slow.subscribe("n >= 0", buffer=1).__aenter__()
-            assert slow._stream.line is not None
-            transport = slow._stream.connection.transport
-            assert transport is not None
-            transport.pause_reading()
+            transport_of(slow).pause_reading()
             for number in range(3000):
                 await bus.publish({"n": number}, PAYLOAD, confirm=number % 50 == 0)
             await until(lambda: node.counts["given_up"] > 0, "some were given up")

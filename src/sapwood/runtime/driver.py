@@ -14,7 +14,7 @@ import ssl
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 from sapwood.errors import AddressError, NetworkError, RefusedError
 from sapwood.protocol.events import Tick
@@ -55,6 +55,12 @@ class Driver:
         self.machine = machine
         self.clock = clock
         self._on_effect = on_effect
+        self._performers: dict[type, Callable[[Any], None]] = {
+            Close: self._close,
+            Abort: self._abort,
+            Dial: self._begin_dial,
+        }
+        """By kind of effect; all others but `Write` are handed on."""
         self._tls = tls
         self._numbers = itertools.count(1)
         self._endpoints: dict[int, Endpoint] = {}
@@ -159,21 +165,19 @@ class Driver:
                 transport = self._transports.get(effect.connection)
                 if transport is not None and not transport.is_closing():
                     transport.write(effect.data)
-            elif isinstance(effect, Close | Abort):
-                self._end(effect)
-            elif isinstance(effect, Dial):
-                self._begin_dial(effect)
             else:
-                self._on_effect(effect)
+                self._performers.get(type(effect), self._on_effect)(effect)
 
-    def _end(self, effect: Close | Abort) -> None:
+    def _close(self, effect: Close) -> None:
         self._transports.pop(effect.connection, None)
         endpoint = self._endpoints.get(effect.connection)
-        if endpoint is None:
-            return
-        if isinstance(effect, Close):
+        if endpoint is not None:
             endpoint.close(effect.reason)
-        else:
+
+    def _abort(self, effect: Abort) -> None:
+        self._transports.pop(effect.connection, None)
+        endpoint = self._endpoints.get(effect.connection)
+        if endpoint is not None:
             endpoint.abort(effect.reason)
 
     def _begin_dial(self, effect: Dial) -> None:
