@@ -143,11 +143,11 @@ def _wave_problems(broker: Broker) -> Iterator[str]:
 
 
 def _request_problems(broker: Broker) -> Iterator[str]:
-    """Whoever waits is a client, and something will happen that answers it."""
+    """Whoever waits is a client or the node itself, and something will happen that answers it."""
     settling = broker.settling
     requests = [*settling.under_way, *settling.queue]
     for request in requests:
-        if request.client not in broker.clients:
+        if request.client not in broker.clients and request.client != broker.id:
             yield f"an answer is kept for {request.client}, who is gone"
     deadlines = [request.deadline for request in requests]
     if deadlines != sorted(deadlines):
