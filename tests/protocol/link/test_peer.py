@@ -1,4 +1,4 @@
-"""Tests for a neighbour or client as the driver sees it."""
+"""Tests for a neighbour or client as the node sees it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,6 @@ from sapwood.protocol.link.channel import Channel, ChannelLimits
 from sapwood.protocol.link.handshake import Ack
 from sapwood.protocol.link.peer import Peer
 from sapwood.wire.frames import CONTROL, frame
-
-
-def test_without_connection_nothing_is_sent_and_nothing_lost() -> None:
-    peer = Peer("B2", 1, Channel(ChannelLimits()), is_client=False)
-    peer.channel.push_control(frame(CONTROL, b"", b""))
-    peer.flush()
-    peer.acknowledge()
-    assert (peer.channel.waiting, peer.channel.sent) == (1, 0)
 
 
 def used(*, comes: bool, arrives: bool) -> Peer:
@@ -32,6 +24,17 @@ def test_a_stream_is_untouched_until_something_has_come_or_arrived() -> None:
     assert used(comes=False, arrives=False).is_untouched
     assert not used(comes=True, arrives=False).is_untouched
     assert not used(comes=False, arrives=True).is_untouched
+
+
+def test_a_new_one_is_nowhere_and_has_lost_nothing() -> None:
+    peer = Peer("B2", 1, Channel(ChannelLimits()), is_client=False)
+    assert (peer.line, peer.away_since, peer.ended_orderly, peer.lost_there) == (
+        None,
+        None,
+        False,
+        -1,
+    )
+    assert (peer.holds, peer.holders, peer.secret, peer.in_tree) == ({}, {}, "", True)
 
 
 def test_it_shows_what_it_is() -> None:
