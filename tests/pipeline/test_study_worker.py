@@ -122,7 +122,7 @@ def test_kernels_are_compiled_once_and_marked(
 ) -> None:
     done: list[int] = []
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr("sapwood.router.warm.exercise", lambda: done.append(1))
+    monkeypatch.setattr("sapwood.fastpath.warm.exercise", lambda: done.append(1))
     for _ in range(2):  # as in two processes
         warm_kernels.cache_clear()
         warm_kernels()

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.matching.cpython import BYTES_OFFSET
+from sapwood.compiled.cpython import BYTES_OFFSET
+from sapwood.compiled.table import ByteTable
 from sapwood.runtime import tracing_frames
-from sapwood.runtime.tracing_frames import Frames, Interner
+from sapwood.runtime.tracing_frames import Frames
 
 
 def find(
-    runs: Sequence[Frames], wanted: Sequence[bool], publishers: Interner, attributes: Interner
+    runs: Sequence[Frames], wanted: Sequence[bool], publishers: ByteTable, attributes: ByteTable
 ) -> Any:
     """The spans; `wanted` says for each run whether its attributes matter."""
     rows = [

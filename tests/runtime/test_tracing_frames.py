@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.finding import find
+from sapwood.compiled.table import ByteTable
 from sapwood.errors import FrameError
 from sapwood.runtime import tracing_frames
 from sapwood.runtime.tracing_frames import (
@@ -19,7 +20,6 @@ from sapwood.runtime.tracing_frames import (
     SEQUENCE,
     SIZE,
     Frames,
-    Interner,
 )
 from sapwood.wire.frames import (
     CONTROL,
@@ -90,10 +90,10 @@ def rows_of(spans: Any, names: list[bytes], heads: list[bytes]) -> list[Any]:
 @given(RUNS, st.lists(st.booleans(), min_size=5, max_size=5))
 def test_notifications_are_found_as_in_python(runs: list[list[bytes]], wanted: list[bool]) -> None:
     joined = [b"".join(frames) for frames in runs if frames]
-    publishers, attributes = Interner(), Interner()
+    publishers, attributes = ByteTable(), ByteTable()
     found = find([Frames(run) for run in joined], wanted, publishers, attributes)
-    names = publishers.pieces(0, publishers.count)
-    heads = attributes.pieces(0, attributes.count)
+    names = publishers.keys(0, publishers.count)
+    heads = attributes.keys(0, attributes.count)
     rows = rows_of(found, names, heads)
     expected = [
         (run, name, head if wanted[run] else None, sequence, size)
@@ -130,10 +130,10 @@ def test_spans_are_as_long_as_they_can_be(
         name, attributes = publisher.encode(), encode_head("", {"v": value})[2:]
         rows.append((0, name, attributes if wanted else None, sequence, len(frames[-1])))
     data = Frames(b"".join(frames), first, end)
-    publishers, heads = Interner(), Interner()
+    publishers, heads = ByteTable(), ByteTable()
     found = find([data] if frames else [], [wanted], publishers, heads)
     part = rows[first:end]
-    pieces = publishers.pieces(0, publishers.count), heads.pieces(0, heads.count)
+    pieces = publishers.keys(0, publishers.count), heads.keys(0, heads.count)
     assert rows_of(found, *pieces) == part
     changes = sum(
         (*one[:3], one[3] + 1, one[4]) != other for one, other in itertools.pairwise(part)
@@ -145,14 +145,14 @@ def test_a_part_of_a_run_begins_and_ends_where_it_says() -> None:
     head = encode_head("a.1", {})
     data = b"".join(encode_notification(head, sequence, 1.0) for sequence in range(1, 11))
     for first, end in ((0, 10), (0, 3), (4, 7), (9, 50), (10, 20), (5, 5)):
-        found = find([Frames(data, first, end)], [True], Interner(), Interner())
+        found = find([Frames(data, first, end)], [True], ByteTable(), ByteTable())
         expected = [[first + 1, min(end, 10) - first]] if first < min(end, 10) else []
         assert found[:, [SEQUENCE, COUNT]].tolist() == expected
 
 
 def test_a_run_without_bytes_has_a_span_to_itself() -> None:
     one = Frames(encode_notification(encode_head("a.1", {}), 1, 1.0))
-    found = find([Frames(b""), one, Frames(b"")], [True] * 3, Interner(), Interner())
+    found = find([Frames(b""), one, Frames(b"")], [True] * 3, ByteTable(), ByteTable())
     assert found.tolist() == [
         [0, -1, -1, 0, 0, 1, 0],
         [1, 0, 0, 1, len(one.data), 1, 0],
@@ -161,15 +161,15 @@ def test_a_run_without_bytes_has_a_span_to_itself() -> None:
 
 
 def test_there_may_be_any_number_of_runs() -> None:
-    found = find([Frames(b"")] * 5000, [False] * 5000, Interner(), Interner())
+    found = find([Frames(b"")] * 5000, [False] * 5000, ByteTable(), ByteTable())
     assert found[:, RUN].tolist() == list(range(5000))
-    assert len(find([], [], Interner(), Interner())) == 0
+    assert len(find([], [], ByteTable(), ByteTable())) == 0
 
 
 def test_the_last_sequence_number_is_followed_by_none() -> None:
     head = encode_head("a.1", {})
     data = b"".join(encode_notification(head, 2**63 - 1 + more, 1.0) for more in range(3))
-    found = find([Frames(data)], [True], Interner(), Interner())
+    found = find([Frames(data)], [True], ByteTable(), ByteTable())
     assert found[:, [SEQUENCE, COUNT]].tolist() == [[2**63 - 1, 1]]
 
 
@@ -185,50 +185,50 @@ def decodes(publisher: bytes, attributes: bytes | None) -> bool:
 
 @given(st.binary(min_size=1, max_size=200), st.integers(0, 5), st.integers(0, 5))
 def test_garbage_is_no_notification_and_no_crash(data: bytes, first: int, end: int) -> None:
-    heads = Interner()
+    heads = ByteTable()
     runs = [Frames(data), Frames(data, first, end)]
-    found = find(runs, [True, True], Interner(), heads)
-    assert all(piece in data for piece in heads.pieces(0, heads.count))
+    found = find(runs, [True, True], ByteTable(), heads)
+    assert all(piece in data for piece in heads.keys(0, heads.count))
     assert all(0 <= number < heads.count for number in found[:, ATTRIBUTES].tolist())
 
 
 @given(st.lists(st.lists(st.integers(0, 2000), min_size=1, max_size=60), max_size=6))
 def test_pieces_get_one_number_each_however_many_there_are(batches: list[list[int]]) -> None:
-    heads = Interner()
+    heads = ByteTable()
     seen: list[bytes] = []
     for batch in batches:
         data = b"".join(
             encode_notification(encode_head("a.1", {"n": "x" * (n % 40), "v": n}), 1, 1.0)
             for n in batch
         )
-        found = find([Frames(data)], [True], Interner(), heads)
-        pieces = heads.pieces(0, heads.count)
+        found = find([Frames(data)], [True], ByteTable(), heads)
+        pieces = heads.keys(0, heads.count)
         seen += [encode_head("", {"n": "x" * (n % 40), "v": n})[2:] for n in batch]
         latest = seen[len(seen) - len(batch) :]
         assert [pieces[number] for number in found[:, ATTRIBUTES].tolist()] == latest
-    assert heads.pieces(0, heads.count) == list(dict.fromkeys(seen))
+    assert heads.keys(0, heads.count) == list(dict.fromkeys(seen))
 
 
-def test_a_full_interner_makes_room_and_keeps_what_it_has() -> None:
-    heads = Interner()
+def test_a_full_table_makes_room_and_keeps_what_it_has() -> None:
+    heads = ByteTable()
     frames = [
         encode_notification(encode_head("a.1", {"v": n, "w": "x" * (n % 90)}), 1, 1.0)
         for n in range(5000)
     ]
     for start in range(0, 3000, 100):
         data = b"".join(frames[start : start + 100])
-        find([Frames(data)], [True], Interner(), heads)
+        find([Frames(data)], [True], ByteTable(), heads)
     whole = Frames(b"".join(frames))  # the rest is new
-    again = find([whole], [True], Interner(), heads)
+    again = find([whole], [True], ByteTable(), heads)
     assert again[:, ATTRIBUTES].tolist() == list(range(5000))
 
 
 def test_a_head_may_be_as_long_as_heads_are() -> None:
-    heads = Interner()
+    heads = ByteTable()
     for number in range(20):
         head = encode_head("a.1", {"v": "x" * 65000, "w": number})
-        find([Frames(encode_notification(head, 1, 1.0))], [True], Interner(), heads)
-    assert [len(piece) for piece in heads.pieces(0, 20)] == [65009] * 20
+        find([Frames(encode_notification(head, 1, 1.0))], [True], ByteTable(), heads)
+    assert [len(piece) for piece in heads.keys(0, 20)] == [65009] * 20
 
 
 def test_warming_up_changes_nothing() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
 from numba.core.dispatcher import Dispatcher
 
 from sapwood.runtime import tracing_frames, tracing_orders, tracing_warm
@@ -41,8 +40,3 @@ def test_recording_compiles_nothing_more(tmp_path: Path) -> None:
     with TraceWriter(tmp_path, "r", "B1", 1, durable=False) as writer:
         writer.write_columns(segment.columns())
     assert compiled() == before
-
-
-def test_the_command_says_when_it_is_done(capsys: pytest.CaptureFixture[str]) -> None:
-    tracing_warm.main()
-    assert capsys.readouterr().err == "the kernels of traces: ready\n"

@@ -3,41 +3,20 @@
 Names are 64-bit hashes here (Spark's ``xxhash64``), which become dense numbers in a hash table of
 open addressing. A table is two arrays: `keys` and `ids` (-1 where a slot is free). Tables and lists
 grow by doubling; whoever lets one grow hands it back.
-
-All kernels are in this one file because Numba takes a cached kernel for current as long as the
-file that defines it is unchanged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from numba import njit
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+from sapwood.compiled.compiling import kernel, part
+
 Array = Any
 """A NumPy array; which type it holds is said where it is made."""
 
 _EMPTY_SLOTS = 64
-
-
-def kernel(function: Function) -> Function:
-    """Compile a function, and keep its code where this file lies, if that can be written to."""
-    try:
-        compiled: Any = njit(cache=True)(function)
-    except RuntimeError:  # shipped to a worker as part of an archive
-        compiled = njit(function)
-    result: Function = compiled
-    return result
-
-
-def part(function: Function) -> Function:
-    """Compile a function that only kernels call: it becomes part of theirs."""
-    result: Any = njit(function)
-    compiled: Function = result
-    return compiled
 
 
 def new_table() -> tuple[Array, Array]:

@@ -131,6 +131,10 @@ def _keep_loaded() -> None:
     gc.freeze()
 
 
+_PACKAGES = ("compiled", "filters", "wire", "matching", "fastpath")
+"""What the kernels of a broker are compiled from."""
+
+
 @cache
 def warm_kernels() -> None:
     """Have all kernels compiled, by this process or by another one; once per process.
@@ -144,7 +148,7 @@ def warm_kernels() -> None:
     with (folder / "kernels.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not mark.exists():
-            from sapwood.router.warm import exercise  # noqa: PLC0415 - Numba takes a second
+            from sapwood.fastpath.warm import exercise  # noqa: PLC0415 - Numba takes a second
 
             exercise()
             mark.touch()
@@ -153,7 +157,7 @@ def warm_kernels() -> None:
 def _kernels() -> str:
     """What compiled kernels depend on: their sources, where they are, and who compiles them."""
     digest = hashlib.blake2b(f"{sys.version}\n{version('numba')}\n".encode(), digest_size=8)
-    for package in (resources.files(name) for name in ("sapwood.matching", "sapwood.router")):
+    for package in (resources.files(f"sapwood.{name}") for name in _PACKAGES):
         digest.update(f"{package}\n".encode())
         for source in sorted(package.iterdir(), key=lambda source: source.name):
             if source.name.endswith(".py"):

@@ -52,6 +52,7 @@ from sapwood.protocol.link.states import LineState
 from sapwood.protocol.link.stopping import Stopping
 from sapwood.protocol.messages import CODEC, Refused, Surveyed
 from sapwood.protocol.node_config import NodeConfig
+from sapwood.protocol.node_invariants import node_problems
 from sapwood.protocol.ports import (
     TICK_SECONDS,
     Abort,
@@ -182,16 +183,25 @@ class Node:
         if self._to_flush:
             self._flush_all(now)
         self.changed = False
+        self.deadline = self.next_at
+
+    @property
+    def next_at(self) -> float:
+        """When something is due, from the times that are kept."""
         times = (
             self._acknowledge_at,
-            self.broker.next_at,
             self._look_at,
+            self.broker.next_at,
             self.keepalive.next_at,
             self.admission.next_at,
             self.dialing.next_at,
             None if self.stopping is None else self.stopping.next_at,
         )
-        self.deadline = min(at for at in times if at is not None)
+        return min(at for at in times if at is not None)
+
+    def problems(self) -> list[str]:
+        """What is wrong between two events; see ``node_invariants``."""
+        return node_problems(self)
 
     # Lines
 
@@ -311,8 +321,7 @@ class Node:
                 self.close(line, Goodbye(PROTOCOL, "sent more than it was given credit for"), now)
         else:
             self._to_acknowledge[peer.name] = None
-            if self._acknowledge_at > now + self.config.ack_seconds:
-                self._acknowledge_at = now + self.config.ack_seconds
+            self._acknowledge_at = min(self._acknowledge_at, now + self.config.ack_seconds)
 
     def _said(self, line: Line, message: LinkMessage, now: float) -> None:
         """The other end said something about the connection."""

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 import numpy as np
 
-from sapwood.matching.cpython import BYTES_OFFSET
+from sapwood.compiled.cpython import BYTES_OFFSET
 from sapwood.runtime import tracing_frames
 from sapwood.runtime.tracing_frames import (
     ATTRIBUTES,

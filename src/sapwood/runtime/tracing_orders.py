@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
+
+from sapwood.compiled.compiling import nogil_kernel
 
 NO_COUNTER: Final = -1
 _FIRST_COUNTERS: Final = 64
@@ -55,7 +56,7 @@ class Orders:
         return counter
 
 
-@njit(cache=True, nogil=True)
+@nogil_kernel
 def _number(orders: Any, counters: Any, counts: Any, firsts: Any) -> None:
     for index in range(len(counters)):
         counter = counters[index]

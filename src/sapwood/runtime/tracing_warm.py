@@ -1,11 +1,9 @@
-"""Compile what writes traces, and keep it on disk: ``python -m sapwood.runtime.tracing_warm``.
+"""Use all kernels that write traces once, so that they are compiled, or loaded from disk.
 
 A broker that records does this before it listens. Loading what is on disk takes a second.
 """
 
 from __future__ import annotations
-
-import sys
 
 from sapwood.runtime import tracing_frames, tracing_orders
 from sapwood.trace import parquet
@@ -16,13 +14,3 @@ def exercise() -> None:
     tracing_frames.warm()
     tracing_orders.warm()
     parquet.warm()
-
-
-def main() -> None:
-    """Compile what is not compiled yet, and say so."""
-    exercise()
-    sys.stderr.write("the kernels of traces: ready\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -9,8 +9,8 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
+from sapwood.compiled.table import ByteTable
 from sapwood.errors import FrameError
-from sapwood.runtime.tracing_frames import Interner
 from sapwood.wire.frames import decode_attributes, decode_head
 
 _LEARNED_AT_ONCE: Final = 512
@@ -55,7 +55,7 @@ class Publishers:
     """Places of the publishers that were found in frames, by their numbers."""
 
     def __init__(self, words: Vocabulary) -> None:
-        self.found = Interner()
+        self.found = ByteTable()
         self._words = words
         self._places = np.array([-1], np.int64)
         """Last that of no publisher, which has the number -1."""
@@ -66,7 +66,7 @@ class Publishers:
             # A publisher that is no text is nobody's: the broker has refused it.
             new = [
                 self._words.place(piece.decode(errors="replace"))
-                for piece in self.found.pieces(len(self._places) - 1, self.found.count)
+                for piece in self.found.keys(len(self._places) - 1, self.found.count)
             ]
             self._places = np.concatenate([self._places[:-1], np.array([*new, -1], np.int64)])
         return self._places[numbers]
@@ -76,7 +76,7 @@ class Attributes:
     """Places of the attributes that were found in frames, by their numbers."""
 
     def __init__(self, words: Vocabulary) -> None:
-        self.found = Interner()
+        self.found = ByteTable()
         self._words = words
         self._places = np.array([-1], np.int64)
         """-1 for those that do not decode; last that of those that were not asked for."""
@@ -92,7 +92,7 @@ class Attributes:
         new: list[int] = []
         for start in range(len(self._places) - 1, self.found.count, _LEARNED_AT_ONCE):
             end = min(start + _LEARNED_AT_ONCE, self.found.count)
-            texts = texts_of(self.found.pieces(start, end))
+            texts = texts_of(self.found.keys(start, end))
             fit = [text for text in texts if text is not None]
             found = self._words.extend(fit)
             if len(fit) == len(texts):

@@ -11,8 +11,9 @@ from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from sapwood.compiled.compiling import kernel
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -86,4 +87,4 @@ def _search_all(  # one loop over the heap; Numba compiles it whole
     return lengths, narrowest, hops
 
 
-_search: Any = njit(cache=True)(_search_all)
+_search: Any = kernel(_search_all)

@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
+
+from sapwood.compiled.compiling import nogil_kernel, part
 
 _BLOCK: Final = 128
 _MINIBLOCKS: Final = 4
@@ -37,7 +38,7 @@ def encoded(firsts: Any, counts: Any, slope: int) -> bytes:
     return target[:size].tobytes()
 
 
-@njit(cache=True, nogil=True)
+@nogil_kernel
 def _encode(firsts: Any, counts: Any, slope: Any, target: Any) -> Any:
     """Fill the target; how many bytes that are."""
     total = counts.sum()
@@ -70,7 +71,7 @@ def _encode(firsts: Any, counts: Any, slope: Any, target: Any) -> Any:
     return at
 
 
-@njit(cache=True, nogil=True)
+@part
 def _fill(
     block: Any, firsts: Any, counts: Any, slope: Any, number: Any, left: Any, run: Any
 ) -> Any:
@@ -87,7 +88,7 @@ def _fill(
     return number, left, run
 
 
-@njit(cache=True, nogil=True)
+@part
 def _put_block(target: Any, at: Any, differences: Any) -> Any:
     """Write differences, and where the next ones go."""
     least = differences.min()
@@ -110,7 +111,7 @@ def _put_block(target: Any, at: Any, differences: Any) -> Any:
     return at
 
 
-@njit(cache=True, nogil=True)
+@part
 def _pack(target: Any, at: Any, differences: Any, least: Any, width: Any) -> None:
     """Write what differences are above the least, so many bits each, and zeros to the end."""
     word, used = np.uint64(0), 0
@@ -128,19 +129,19 @@ def _pack(target: Any, at: Any, differences: Any, least: Any, width: Any) -> Non
     _put_bytes(target, at, word, used // 8)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _put_bytes(target: Any, at: Any, word: Any, count: Any) -> None:
     for index in range(count):
         target[at + index] = np.uint8(word >> np.uint64(8 * index) & np.uint64(0xFF))
 
 
-@njit(cache=True, nogil=True)
+@part
 def _zigzag(number: Any) -> Any:
     """A number of either sign as one that is small if it is near zero."""
     return np.uint64(number << 1) ^ np.uint64(number >> 63)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _put_varint(target: Any, at: Any, value: Any) -> Any:
     """Write a number seven bits a byte, and where the next thing goes."""
     while value > np.uint64(0x7F):

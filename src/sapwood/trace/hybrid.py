@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 
+from sapwood.compiled.compiling import nogil_kernel
 from sapwood.trace.thrift import varint
 
 _GROUP: Final = 8
@@ -43,7 +43,7 @@ def encoded(values: Any, counts: Any, width: int) -> bytes:
     return target[:used].tobytes()
 
 
-@njit(cache=True, nogil=True)
+@nogil_kernel
 def _as_runs(values: Any, counts: Any, size: Any, target: Any) -> Any:
     """Each run as twice its count, seven bits a byte, and its value; how many bytes that are.
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
 
+from sapwood.compiled.compiling import nogil_kernel
 from sapwood.trace import arrow
 
 _LENGTH_BYTES: Final = 4
@@ -51,7 +51,7 @@ def warm() -> None:
     texts(["text"] * _MANY)
 
 
-@njit(cache=True, nogil=True)
+@nogil_kernel
 def _lay_out(ends: Any, data: Any, target: Any) -> None:
     at = 0
     for index in range(len(ends) - 1):

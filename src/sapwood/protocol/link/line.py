@@ -24,6 +24,9 @@ HANDSHAKE_BYTES_MAX: Final = 64 * 1024
 HANDSHAKE_SECONDS: Final = 5.0
 """How long someone may take to introduce themselves, and how long dialing may take in all."""
 
+_UNKNOWN: Final = (LineState.GREETING, LineState.EXAMINING)
+"""States in which nobody knows who is at the other end."""
+
 
 class Frames(NamedTuple):
     """Whole frames of a stream, as many as came together."""
@@ -143,7 +146,7 @@ class Line:
         if end < len(data):
             whole, rest = data[:end], data[end:]
             self.rest, self.rest_size, self.needed = [rest], len(rest), size_of_next(rest)
-            if not self.is_open and self.needed > HANDSHAKE_BYTES_MAX:
+            if self.state in _UNKNOWN and self.needed > HANDSHAKE_BYTES_MAX:
                 raise FrameError(
                     f"a frame of {self.needed} bytes before the handshake is done; "
                     f"at most {HANDSHAKE_BYTES_MAX} are taken"
