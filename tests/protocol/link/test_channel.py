@@ -410,7 +410,9 @@ def test_an_acknowledgement_of_what_was_never_sent_is_none() -> None:
     end.outgoing()
     assert end.channel.acknowledge(Ack(3, 0)) == []
     assert not end.channel.is_idle
-    assert end.channel.acknowledge(Ack(2, 0)) == [FrameRun(b"".join(end.pushed), 2, 2 * len(note("0")))]
+    assert end.channel.acknowledge(Ack(2, 0)) == [
+        FrameRun(b"".join(end.pushed), 2, 2 * len(note("0")))
+    ]
     assert end.channel.acknowledge(Ack(1, 0)) == []
 
 

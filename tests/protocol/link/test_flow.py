@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sapwood.protocol.link.channel import Channel, ChannelLimits
 from sapwood.protocol.link.flow import BLOCK, DROP_OLDEST, Flow
-from sapwood.protocol.link.peer import Peer
+from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.wire.frames import ENVELOPE_SIZE, NOTIFICATION, frame
 
 NOTE = frame(NOTIFICATION, b"", bytes(ENVELOPE_SIZE))
@@ -12,7 +12,10 @@ LIMITS = ChannelLimits(buffer_bytes=8 * len(NOTE))
 
 
 def peer(name: str, *, is_client: bool = False, slow_policy: str = "") -> Peer:
-    made = Peer(name, 1, Channel(LIMITS), is_client=is_client, slow_policy=slow_policy)
+    made = Peer(
+        Introduction(name=name, session=1, is_client=is_client, slow_policy=slow_policy),
+        Channel(LIMITS),
+    )
     made.channel.connect(0, 0)
     return made
 

@@ -6,7 +6,7 @@ from random import Random
 
 from sapwood.protocol.effects import Record
 from sapwood.protocol.link.channel import Channel, ChannelLimits
-from sapwood.protocol.link.peer import Peer
+from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.protocol.link.rows import ABANDONED, IN_DOUBT, NO_ROOM, Rows
 from sapwood.protocol.link.spool import FrameRun
 from sapwood.protocol.node import Node
@@ -37,7 +37,7 @@ def run_of(sequence: int, *, in_doubt: bool = False) -> FrameRun:
 
 
 def peer(name: str, *, is_client: bool) -> Peer:
-    return Peer(name, 1, Channel(ChannelLimits()), is_client=is_client)
+    return Peer(Introduction(name=name, session=1, is_client=is_client), Channel(ChannelLimits()))
 
 
 CLIENT, NEIGHBOUR = peer("a.1", is_client=True), peer("B2", is_client=False)
