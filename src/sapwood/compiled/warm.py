@@ -16,7 +16,7 @@ from numba.core.dispatcher import Dispatcher
 REGISTRY: Final = {
     "matching": "sapwood.matching.warm",
     "long reads": "sapwood.fastpath.warm",
-    "traces": "sapwood.runtime.tracing_warm",
+    "traces": "sapwood.trace.columns.warm",
 }
 """What is compiled, and the module whose ``exercise`` does once all that compiled code does there.
 

@@ -15,8 +15,8 @@ import uvloop
 
 from sapwood.fastpath.scanning import scan_long
 from sapwood.fastpath.warm import exercise
+from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.server import Server
-from sapwood.runtime.settings import Settings
 from sapwood.wire.scan import use_for_long_reads
 
 Tell = Callable[[str], None]

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from sapwood.errors import FrameError
 from sapwood.protocol.link.channel import ACK_FRAMES, Channel, ChannelLimits
 from sapwood.protocol.link.handshake import COUNT_MAX, LINK_CODEC, Ack, GivenUp
-from sapwood.protocol.link.spool import MemorySpool, FrameRun
+from sapwood.protocol.link.spool import FrameRun, MemorySpool
 from sapwood.wire.frames import CONTROL, ENVELOPE_SIZE, LINK, NOTIFICATION, frame, split
 from sapwood.wire.scan import scan
 
