@@ -325,6 +325,14 @@ class Network:
         peer = self.connect(RawPeer(self, acknowledges=acknowledges), at)
         return peer.say(hello_of(name, silence=silence, **hello))
 
+    def attach(self, name: str, other: str, number: int, other_number: int, dial: int = 1) -> None:
+        """An attempt of a node succeeds, at an address that did not answer before."""
+        wire = Wire()
+        wire.ends = [End(name, number, wire), End(other, other_number, wire)]
+        self.wires.append(wire)
+        self.bring(name, Connected(number, dial, other))
+        self.bring(other, Connected(other_number, address=name))
+
     def listen(
         self, address: str, accept: Callable[[RawPeer], None] = lambda peer: None
     ) -> list[RawPeer]:
