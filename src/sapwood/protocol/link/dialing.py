@@ -99,6 +99,8 @@ class Dialing:
     @property
     def next_at(self) -> float | None:
         """When something is due: an attempt, or the end of its time."""
+        if self._node.is_stopping:
+            return None
         idle = (TargetState.LINKED, TargetState.GIVEN_UP, TargetState.QUEUED)
         return min((one.at for one in self.targets if one.state not in idle), default=None)
 
