@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -90,7 +91,7 @@ def test_an_attempt_that_fails_is_made_again_later_and_told_once() -> None:
 
 def attempts(net: Network, name: str, address: str) -> list[float]:
     times = [at for at, who, where in net.dials if (who, where) == (name, address)]
-    return [later - sooner for sooner, later in zip(times, times[1:], strict=False)]
+    return [later - sooner for sooner, later in pairwise(times)]
 
 
 def test_the_time_between_attempts_doubles_up_to_a_limit_and_is_drawn() -> None:
