@@ -316,9 +316,7 @@ class Node:
             self._carry_out(effects, now, peer)
         if is_due:
             self._flush_all(now)  # a client hears of a refusal before the acknowledgement
-            self.acknowledge(peer, now)
-            if peer.channel.exceeded > EXCESS_MAX:
-                self.close(line, Goodbye(PROTOCOL, "sent more than it was given credit for"), now)
+            self._confirm(peer, now)
         else:
             self._to_acknowledge[peer.name] = None
             self._acknowledge_at = min(self._acknowledge_at, now + self.config.ack_seconds)
@@ -584,7 +582,14 @@ class Node:
         for name in owing:
             peer = self.peers.get(name)
             if peer is not None:
-                self.acknowledge(peer, now)
+                self._confirm(peer, now)
+
+    def _confirm(self, peer: Peer, now: float) -> None:
+        """Acknowledge what came; send a peer away that sends far more than it may."""
+        self.acknowledge(peer, now)
+        if peer.line is not None and peer.channel.exceeded > EXCESS_MAX:
+            goodbye = Goodbye(PROTOCOL, "sent more than it was given credit for")
+            self.close(peer.line, goodbye, now)
 
     def _look_after(self, number: int, now: float) -> None:
         """Keep a line alive, or notice that it is dead."""
