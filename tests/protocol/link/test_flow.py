@@ -113,3 +113,16 @@ def test_a_source_that_is_gone_meanwhile_is_passed_over() -> None:
     flow = Flow(5.0, {"B2": slow})
     flow.pushed(slow, source, 0.0)
     assert flow.release(slow) == []
+
+
+def test_neighbours_that_wait_for_someone_who_makes_progress_are_to_know() -> None:
+    slow, source, other = peer("B2"), peer("B3"), peer("B4")
+    client = peer("c.1", is_client=True)
+    flow = flow_of(slow, source, other, client)
+    for one in (source, client):
+        flow.pushed(slow, one, 1.0)
+    slow.progress_at = 2.0
+    assert flow.reassured(1.5) == [source]
+    assert flow.reassured(2.5) == []
+    flow.release(slow)
+    assert flow.reassured(1.5) == []
