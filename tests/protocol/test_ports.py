@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from random import Random
 from typing import get_args
 
@@ -14,8 +15,10 @@ from sapwood.protocol.node import Node
 from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.ports import (
     TICK_SECONDS,
+    Abort,
     Connected,
     Data,
+    Dial,
     DialFailed,
     Disconnected,
     DriverEffect,
@@ -44,6 +47,11 @@ def test_events_and_effects_are_values() -> None:
     for kind in (*get_args(DriverEvent), *get_args(DriverEffect)):
         assert issubclass(kind, msgspec.Struct)
         assert kind.__doc__
+
+
+@pytest.mark.parametrize("value", [*EVENTS, Write(1, b""), Abort(1), Dial(1, "")])
+def test_it_is_a_value_that_the_collector_need_not_follow(value: object) -> None:
+    assert not gc.is_tracked(value)
 
 
 def test_every_event_and_effect_of_the_module_is_in_its_list() -> None:

@@ -132,6 +132,35 @@ class Missed(_Message, frozen=True):
     count: int
     link: str
     """From which broker to which they would have gone, as ``B1-B2``."""
+    filters: tuple[str, ...] = ()
+    """Those of which one matches each of them; empty if anything may be among them."""
+
+
+class EdgeRouting(_Message, frozen=True):
+    """The receiver learns in this way, from here on, what to send to the sender.
+
+    Sent where it makes a difference to the receiver: with flooding it sends everything.
+    """
+
+    routing: Name
+
+
+class TableComplete(_Message, frozen=True):
+    """All that the receiver is owed has been told.
+
+    What the sender wanted before a restart and has not told again is not wanted any more.
+    """
+
+    advertisements_only: bool = False
+    """Whether only the advertisements are complete, and subscriptions are still to come."""
+
+
+class ClientMoved(_Message, frozen=True):
+    """A client's session goes on in the sender's direction: from elsewhere it is stale."""
+
+    client: Name
+    streams: int
+    """How many streams it had begun before: of two messages the one with more is the later."""
 
 
 class Refused(_Message, frozen=True):
@@ -156,6 +185,9 @@ Message: TypeAlias = (
     | Survey
     | Surveyed
     | Missed
+    | ClientMoved
+    | EdgeRouting
+    | TableComplete
     | Refused
 )
 

@@ -18,15 +18,13 @@ from typing import Annotated, Final, TypeAlias
 import msgspec
 
 from sapwood.protocol.messages import Name
+from sapwood.protocol.neighbours import RESTART
 from sapwood.routing.algorithms import ALGORITHMS, FLOODING
 from sapwood.wire.control import ControlCodec
 from sapwood.wire.frames import LINK
 
 VERSIONS: Final = (1, 1)
 """The oldest and the newest protocol version spoken here."""
-
-RESTART = "restart"
-"""A feature of brokers: entries survive a neighbour's restart until it has told its own again."""
 
 FEATURES: Final[tuple[str, ...]] = (RESTART,)
 """Optional abilities beyond the version; a side uses only what both have."""
@@ -83,6 +81,8 @@ class Hello(_LinkMessage, frozen=True, kw_only=True):
     """Of a client: what to do when it does not keep up; empty for the broker's default."""
     order: Count = 0
     """Of a client: how much this session has published and got so far, in its own order."""
+    streams: Count = 0
+    """Of a client: how many streams this session has begun before, at whichever brokers."""
     durable: str = ""
     """Reserved: the name of a durable subscription."""
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sapwood.protocol.events import (
+    ClientArrived,
     ClientDown,
     ClientUp,
     LinkDown,
@@ -21,9 +22,10 @@ from sapwood.protocol.events import (
     NotificationsMissed,
 )
 from sapwood.protocol.link.channel import Channel
-from sapwood.protocol.link.handshake import REPLACED, RESTART, Goodbye, Resume
+from sapwood.protocol.link.handshake import REPLACED, Goodbye, Resume
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Introduction, Peer
+from sapwood.protocol.neighbours import RESTART
 from sapwood.protocol.ports import ClientOrder, Remember
 
 if TYPE_CHECKING:
@@ -120,6 +122,8 @@ class Membership:
                 node.do(ClientOrder(peer.name, order))
                 peer.claimed_again = set() if had_stream else None
             node.bring(ClientUp(peer.name), now)
+            if peer.has_moved:
+                node.bring(ClientArrived(peer.name, peer.streams), now)
             return
         restarts = before is not None and before.in_tree and peer.in_tree
         restarts = restarts and RESTART in peer.features
