@@ -1,4 +1,4 @@
-"""Tests for what must hold of a node: every kind of damage is found, and looking changes nothing."""
+"""Tests for what must hold of a node: damage of every kind is found; looking changes nothing."""
 
 from __future__ import annotations
 

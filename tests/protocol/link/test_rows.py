@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 
+from protocol.joined import Network
 from sapwood.protocol.effects import Record
 from sapwood.protocol.link.channel import Channel, ChannelLimits
+from sapwood.protocol.link.handshake import Ack
+from sapwood.protocol.link.limits import ClientLimits
 from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.protocol.link.rows import ABANDONED, IN_DOUBT, NO_ROOM, Rows
 from sapwood.protocol.link.spool import FrameRun
 from sapwood.protocol.node import Node
 from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.ports import Row
-from sapwood.wire.frames import encode_head, encode_notification
+from sapwood.wire.frames import decode_envelope, encode_head, encode_notification, split
 
 
 class Written:
@@ -100,3 +104,31 @@ def test_a_client_that_was_never_lost_ends_nothing() -> None:
     wish = {"client": "a.1", "filter": "x > 1"}
     written.rows.asked(Record("subscribed", wish), 6.0)
     assert written.all == [Row(6.0, "subscribed", wish)]
+
+
+def test_every_notification_for_a_slow_client_ends_in_one_row() -> None:
+    """Delivered, given up for want of room, or given up when the client was gone."""
+    net = Network()
+    limits = ClientLimits(buffer_bytes=2**16, grace_seconds=1.0)
+    node = net.add("B1", recording=True, client=limits)
+    slow = net.client("slow", "B1", acknowledges=False, credit=20_000).subscribe("n >= 0")
+    publisher = net.client("p", "B1")
+    net.advance(0.1)
+    for _ in range(300):
+        publisher.publish("p.1", 1, 1, bytes(1000))
+    slow.say(Ack(7, 20_000))
+    slow.leave()
+    publisher.publish("p.1", 1, 10)
+    net.advance(2.0)
+    rows = [row for row in net.asked("B1", Row) if row.kind in {"delivered", "dropped"}]
+    ends = [number for row in rows for number in numbers_of(row)]
+    assert sorted(ends) == list(range(1, 311))
+    why = Counter(row.fields.get("message") for row in rows for _ in numbers_of(row))
+    assert why[NO_ROOM] + why[IN_DOUBT] == node.counts["given_up"] > 0
+    assert (why[ABANDONED], why[None]) == (node.counts["abandoned"], 7)
+
+
+def numbers_of(row: Row) -> list[int]:
+    """The sequence numbers of the notifications that a row is about."""
+    frames = list(split(row.data))[row.first : row.end]
+    return [decode_envelope(body).sequence for _, _, body in frames]
