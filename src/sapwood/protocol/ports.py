@@ -4,11 +4,16 @@ A driver moves bytes and decides nothing: it brings these events, and does all e
 in order, before it brings the next. It brings a `Tick` when the `deadline` of the machine has
 come, and every `TICK_SECONDS` in any case, so that no deadline can be lost for ever.
 
-Connections are numbered by the driver, attempts to dial by the machine.
+Before every regular `Tick` it says which connections hold bytes that the other side has not read
+(`Unsent`).
+
+Connections are numbered by the driver, attempts to dial by the machine. An effect that a driver
+does not know is for whoever started the driver.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, Protocol, TypeAlias
 
 import msgspec
@@ -58,11 +63,18 @@ class DialFailed(_Event, frozen=True):
     """Whether it will fail again, as with a certificate that is not trusted."""
 
 
+class Unsent(_Event, frozen=True):
+    """Bytes that were written to a connection and have not left: the other side does not read."""
+
+    connection: int
+    size: int
+
+
 class Stop(_Event, frozen=True):
     """End in an orderly way; the last effect will be `Stopped`."""
 
 
-DriverEvent: TypeAlias = Connected | Data | Disconnected | DialFailed | Tick | Stop
+DriverEvent: TypeAlias = Connected | Data | Disconnected | DialFailed | Unsent | Tick | Stop
 
 
 class _Effect(msgspec.Struct, frozen=True, gc=False):
@@ -145,16 +157,7 @@ class Stopped(_Effect, frozen=True):
 
 
 DriverEffect: TypeAlias = (
-    Write
-    | Close
-    | Abort
-    | Dial
-    | Row
-    | ClientOrder
-    | Joined
-    | JoinFailed
-    | Remember
-    | Stopped
+    Write | Close | Abort | Dial | Row | ClientOrder | Joined | JoinFailed | Remember | Stopped
 )
 
 
@@ -162,7 +165,10 @@ class Machine(Protocol):
     """What a driver drives: a broker's node, or a client's session."""
 
     deadline: float
-    """When the next `Tick` is wanted at the latest."""
+    """When the next `Tick` is wanted at the latest; infinite if any time will do."""
 
-    def handle(self, event: DriverEvent, now: float) -> list[DriverEffect]:
-        """Take an event; what the driver has to do because of it, in order."""
+    def handle(self, event: DriverEvent, now: float) -> Sequence[object]:
+        """Take an event; what the driver has to do because of it, in order.
+
+        Effects other than those of this module are handed on to whoever started the driver.
+        """
