@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from sapwood.protocol.events import Tick
-from sapwood.protocol.ports import Dial, DriverEffect, DriverEvent, Write
+from sapwood.protocol.ports import DriverEffect, DriverEvent
 
 
 class Scripted:
@@ -13,6 +13,8 @@ class Scripted:
 
     def __init__(self, *first: DriverEffect) -> None:
         self.deadline = math.inf
+        self.is_stuck = False
+        """Whether it forgets that its deadline has come."""
         self.events: list[tuple[float, DriverEvent]] = []
         self.ticks: list[float] = []
         self._next = list(first)
@@ -20,6 +22,8 @@ class Scripted:
     def handle(self, event: DriverEvent, now: float) -> list[DriverEffect]:
         if isinstance(event, Tick):
             self.ticks.append(now)
+            if now >= self.deadline and not self.is_stuck:
+                self.deadline = math.inf
         else:
             self.events.append((now, event))
         effects, self._next = self._next, []
@@ -35,11 +39,3 @@ class Scripted:
     @property
     def data(self) -> bytes:
         return b"".join(getattr(event, "data", b"") for _, event in self.events)
-
-
-def dials(address: str, dial: int = 1) -> Dial:
-    return Dial(dial, address)
-
-
-def writes(connection: int, data: bytes) -> Write:
-    return Write(connection, data)

@@ -8,7 +8,7 @@ seed gives one run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from random import Random
 from typing import Any, Final
@@ -23,9 +23,9 @@ from sapwood.protocol.ports import (
     Dial,
     DialFailed,
     Disconnected,
-    DriverEffect,
     DriverEvent,
     Machine,
+    Unsent,
     Write,
 )
 from sapwood.sim.faithful.host import Action, Clock, Host
@@ -41,8 +41,11 @@ CLOSE_SECONDS: Final = 5.0
 LEARN_SECONDS_MAX: Final = 0.2
 """An end learns of a broken connection after so long at most."""
 
-IDLE_TICKS_MAX: Final = 1000
-"""More ticks than that at one moment: the machine wants ticks and does nothing."""
+TICK_SECONDS_MIN: Final = 0.001
+"""Shortest time between two ticks: a deadline that has passed does not stop everything else."""
+
+TICKS_IN_A_ROW_MAX: Final = 2000
+"""More ticks than that at the shortest distance: the machine wants ticks and does nothing."""
 
 _TICK: Final = Tick()
 
@@ -73,7 +76,7 @@ class VirtualDriver:
         delay: tuple[float, float] = (0.001, 0.02),
         split_share: float = 0.3,
         reset_share: float = 0.3,
-        on_effect: Callable[[Host, DriverEffect], None] | None = None,
+        on_effect: Callable[[Host, object], None] | None = None,
     ) -> None:
         self.random = random
         self.kernel = Kernel() if kernel is None else kernel
@@ -126,7 +129,7 @@ class VirtualDriver:
             return
         self._do(host, action(host.read_clock(self.kernel.now)))
 
-    def _do(self, host: Host, effects: list[DriverEffect]) -> None:
+    def _do(self, host: Host, effects: Sequence[object]) -> None:
         for effect in effects:
             carry_out = self._effects.get(type(effect))
             if carry_out is not None:
@@ -152,11 +155,10 @@ class VirtualDriver:
         return True
 
     def _next_tick(self, host: Host) -> float:
-        wanted = host.clock.when(host.machine.deadline)
-        return min(host.ticked_at + TICK_SECONDS, wanted)
+        return min(host.tick_at, host.clock.when(host.machine.deadline))
 
     def _schedule(self, host: Host) -> None:
-        at = max(self._next_tick(host), self.kernel.now)
+        at = max(self._next_tick(host), host.ticked_at + TICK_SECONDS_MIN, self.kernel.now)
         if at < host.wake_at and not host.hangs:
             host.wake_at = at
             self.kernel.at(at, self._tick, host, at)
@@ -174,11 +176,17 @@ class VirtualDriver:
 
     def _bring_tick(self, host: Host) -> None:
         now = self.kernel.now
-        host.idle_ticks = host.idle_ticks + 1 if host.ticked_at == now else 0
-        if host.idle_ticks > IDLE_TICKS_MAX:
+        is_close = now - host.ticked_at < 2 * TICK_SECONDS_MIN
+        host.ticks_in_a_row = host.ticks_in_a_row + 1 if is_close else 0
+        if host.ticks_in_a_row > TICKS_IN_A_ROW_MAX:
             raise StuckError(f"{host.name} wants one tick after the other at {now}")
         host.ticked_at = now
-        # Rounding must not keep a clock that ran until the deadline just before it.
+        if now >= host.tick_at:
+            host.tick_at = now + TICK_SECONDS
+            for end in list(host.ends.values()):
+                if end.unsent:
+                    self.bring(host, Unsent(end.number, end.unsent))
+        # Rounding must not show a time just before the deadline that has come.
         deadline = host.machine.deadline
         if host.clock.when(deadline) <= now:
             host.shown = max(host.shown, min(deadline, host.clock.local(now) + 1e-6))
@@ -203,7 +211,6 @@ class VirtualDriver:
         if end is None:
             return
         now, other = self.kernel.now, end.other
-        end.drop()
         if end.is_cut:
             self.kernel.at(now, self._learn, end, effect.reason)
             return
@@ -435,7 +442,6 @@ class VirtualDriver:
             if end.is_cut:
                 continue
             if crash is Crash.KILLED:
-                end.drop()
                 other.ends_at = other.last_arrival
                 self._expect(other)
             elif crash is Crash.RESET:

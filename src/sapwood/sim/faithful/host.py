@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import msgspec
 
-from sapwood.protocol.ports import DriverEffect, DriverEvent, Machine
+from sapwood.protocol.ports import TICK_SECONDS, DriverEvent, Machine
 from sapwood.sim.faithful.transport import End
 
-Action: TypeAlias = Callable[[float], list[DriverEffect]]
+Action: TypeAlias = Callable[[float], Sequence[object]]
 """Something the process does by itself, such as a call of its application, at its own time."""
 
 
@@ -47,11 +47,13 @@ class Host:
         """What a process that stands still will find."""
         self.ends: dict[int, End] = {}
         """Its connections, by number."""
-        self.ticked_at = now
+        self.ticked_at = -math.inf
+        self.tick_at = now + TICK_SECONDS
+        """When the next regular tick is due."""
         self.wake_at = math.inf
         """When the next tick is scheduled."""
-        self.idle_ticks = 0
-        """Ticks brought one after the other at the same time."""
+        self.ticks_in_a_row = 0
+        """Ticks brought one after the other at the shortest distance."""
         self.shown = -math.inf
         """What the clock showed last."""
 
