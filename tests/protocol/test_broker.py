@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from protocol.brokers import handle, new_broker, tell
 from protocol.wiring import Line, Wired, notification
 from sapwood.errors import RoutingError
 from sapwood.filters.filter import Filter
@@ -14,17 +15,15 @@ from sapwood.protocol.broker import Broker, BrokerConfig
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import Effect, Forward, Record, Send
 from sapwood.protocol.events import (
-    Away,
-    Back,
     ClientDown,
     ClientUp,
-    Event,
-    GaveUp,
-    Inspect,
+    ControlReceived,
+    FramesReceived,
     LinkDown,
     LinkUp,
-    Received,
-    Told,
+    NeighbourAway,
+    NeighbourBack,
+    SurveyRequested,
 )
 from sapwood.protocol.invariants import broker_problems
 from sapwood.protocol.messages import (
@@ -32,7 +31,6 @@ from sapwood.protocol.messages import (
     BrokerReport,
     Echo,
     Message,
-    Missed,
     Probe,
     Refused,
     Settled,
@@ -45,24 +43,6 @@ from sapwood.protocol.messages import (
 
 MakeLine = Callable[..., Line]
 ALGORITHMS = ["flooding", "simple", "identity", "covering", "merging"]
-
-
-def new_broker(*events: Event, **config: object) -> Broker:
-    """With the neighbours N and M and the client c."""
-    broker = Broker(BrokerConfig(id="B", **config))  # type: ignore[arg-type]
-    for event in (LinkUp("N"), LinkUp("M"), ClientUp("c.1"), *events):
-        broker.handle(event, 0.0)
-    return broker
-
-
-def handle(broker: Broker, event: Event) -> list[Effect]:
-    effects = broker.handle(event, 0.0)
-    assert broker_problems(broker) == []
-    return effects
-
-
-def tell(broker: Broker, source: str, message: Message) -> list[Effect]:
-    return handle(broker, Told(source, message))
 
 
 def both(message: Callable[..., Message], *arguments: str) -> list[Effect]:
@@ -92,9 +72,9 @@ def test_a_subscription_of_a_neighbour_goes_to_the_others_only() -> None:
 
 def test_cancelling_a_cover_restores_what_it_hid_before_it_goes() -> None:
     broker = new_broker(
-        Told("N", Subscribe("1", "x > 0")),
-        Told("N", Subscribe("2", "x > 1")),
-        Told("N", Subscribe("3", "x > 2")),
+        ControlReceived("N", Subscribe("1", "x > 0")),
+        ControlReceived("N", Subscribe("2", "x > 1")),
+        ControlReceived("N", Subscribe("3", "x > 2")),
     )
     assert tell(broker, "N", Unsubscribe("1")) == [
         Send("M", Subscribe(id_of("x > 1"), "x > 1")),
@@ -153,7 +133,10 @@ def test_clients_may_use_the_same_ids(algorithm: str, make_line: MakeLine) -> No
 
 
 def test_the_same_subscription_again_changes_nothing() -> None:
-    broker = new_broker(Told("c.1", Subscribe("a", "x > 1")), Told("N", Subscribe("n", "y = 1")))
+    broker = new_broker(
+        ControlReceived("c.1", Subscribe("a", "x > 1")),
+        ControlReceived("N", Subscribe("n", "y = 1")),
+    )
     assert tell(broker, "c.1", Subscribe("a", "x > 1")) == []
     assert tell(broker, "c.1", Subscribe("a", "not (x <= 1 or x is null) and x is number")) == []
     assert tell(broker, "N", Subscribe("n", "y = 1")) == []
@@ -162,7 +145,7 @@ def test_the_same_subscription_again_changes_nothing() -> None:
 
 def test_the_same_subscription_again_may_ask_to_be_told() -> None:
     broker = Broker(BrokerConfig(id="B"))
-    for event in (ClientUp("c.1"), Told("c.1", Subscribe("a", "x > 1"))):
+    for event in (ClientUp("c.1"), ControlReceived("c.1", Subscribe("a", "x > 1"))):
         broker.handle(event, 0.0)
     effects = tell(broker, "c.1", Subscribe("a", "x > 1", request=4))
     assert effects[-1] == Send("c.1", Settled(4, settled=True))
@@ -170,7 +153,7 @@ def test_the_same_subscription_again_may_ask_to_be_told() -> None:
 
 @pytest.mark.parametrize("message", [Subscribe, Advertise])
 def test_a_filter_that_is_none_is_refused_with_its_reason(message: type[Subscribe]) -> None:
-    broker = new_broker(Told("c.1", message("a", "x = 1")))
+    broker = new_broker(ControlReceived("c.1", message("a", "x = 1")))
     (effect,) = tell(broker, "c.1", message("a", "x >", request=7))
     assert isinstance(effect, Send)
     assert isinstance(effect.message, Refused)
@@ -187,7 +170,10 @@ def test_a_filter_that_is_none_is_refused_with_its_reason(message: type[Subscrib
     [(Unsubscribe, Drop.UNSUBSCRIBED), (Unadvertise, Drop.UNADVERTISED)],
 )
 def test_the_end_of_what_never_was_is_counted(message: type[Unsubscribe], why: Drop) -> None:
-    broker = new_broker(Told("c.1", Subscribe("a", "x = 1")), Told("c.1", Advertise("a", "x = 1")))
+    broker = new_broker(
+        ControlReceived("c.1", Subscribe("a", "x = 1")),
+        ControlReceived("c.1", Advertise("a", "x = 1")),
+    )
     assert tell(broker, "c.1", message("b")) == []
     assert tell(broker, "N", message("a")) == []
     refusal = Refused(f"{why}: b", request=3)
@@ -233,7 +219,10 @@ def test_answers_are_not_for_brokers(message: Message) -> None:
 
 
 def test_a_new_neighbour_is_told_what_all_others_want() -> None:
-    broker = new_broker(Told("N", Subscribe("n", "x = 1")), Told("c.1", Subscribe("c", "y = 1")))
+    broker = new_broker(
+        ControlReceived("N", Subscribe("n", "x = 1")),
+        ControlReceived("c.1", Subscribe("c", "y = 1")),
+    )
     assert handle(broker, LinkUp("Z", sends="identity")) == [
         Send("Z", Subscribe(id_of("x = 1"), "x = 1")),
         Send("Z", Subscribe(id_of("y = 1"), "y = 1")),
@@ -242,7 +231,10 @@ def test_a_new_neighbour_is_told_what_all_others_want() -> None:
 
 
 def test_what_came_over_a_link_goes_with_it() -> None:
-    broker = new_broker(Told("N", Subscribe("n", "x = 1")), Told("c.1", Subscribe("c", "y = 1")))
+    broker = new_broker(
+        ControlReceived("N", Subscribe("n", "x = 1")),
+        ControlReceived("c.1", Subscribe("c", "y = 1")),
+    )
     assert handle(broker, LinkDown("N")) == [Send("M", Unsubscribe(id_of("x = 1")))]
     assert [entry.destination for entry in broker.subscriptions] == ["c.1"]
     assert handle(broker, LinkDown("N")) == []
@@ -250,7 +242,10 @@ def test_what_came_over_a_link_goes_with_it() -> None:
 
 
 def test_a_link_that_comes_again_begins_anew() -> None:
-    broker = new_broker(Told("N", Subscribe("n", "x = 1")), Told("c.1", Subscribe("c", "y = 1")))
+    broker = new_broker(
+        ControlReceived("N", Subscribe("n", "x = 1")),
+        ControlReceived("c.1", Subscribe("c", "y = 1")),
+    )
     assert handle(broker, LinkUp("N")) == [
         Send("M", Unsubscribe(id_of("x = 1"))),
         Send("N", Subscribe(id_of("y = 1"), "y = 1")),
@@ -261,20 +256,22 @@ def test_a_link_that_comes_again_begins_anew() -> None:
 
 
 def test_a_link_that_leaves_the_tree_carries_nothing_any_more() -> None:
-    broker = new_broker(Told("N", Subscribe("n", "x = 1")))
+    broker = new_broker(ControlReceived("N", Subscribe("n", "x = 1")))
     frame = notification("p.1", {"x": 1})
-    assert handle(broker, Received("M", frame)) == [Forward(("N",), frame, 1)]
+    assert handle(broker, FramesReceived("M", frame)) == [Forward(("N",), frame, 1)]
     handle(broker, LinkUp("N", in_tree=False))
-    assert handle(broker, Received("M", frame)) == []
-    assert handle(broker, Received("N", frame)) == []
+    assert handle(broker, FramesReceived("M", frame)) == []
+    assert handle(broker, FramesReceived("N", frame)) == []
     assert broker.drops.counts == {Drop.OUTSIDE_TREE: 1}
 
 
 def test_a_flooding_edge_gets_everything_once() -> None:
-    broker = new_broker(LinkUp("Z", receives="flooding"), Told("Z", Subscribe("z", "x = 1")))
+    broker = new_broker(
+        LinkUp("Z", receives="flooding"), ControlReceived("Z", Subscribe("z", "x = 1"))
+    )
     one, two = notification("p.1", {"x": 1}), notification("p.1", {"x": 2})
-    assert handle(broker, Received("N", one + two)) == [Forward(("Z",), one + two, 2)]
-    assert handle(broker, Received("Z", one)) == []
+    assert handle(broker, FramesReceived("N", one + two)) == [Forward(("Z",), one + two, 2)]
+    assert handle(broker, FramesReceived("Z", one)) == []
 
 
 @pytest.mark.parametrize("name", ["B", "c.1"])
@@ -289,7 +286,7 @@ def test_a_link_to_itself_or_to_a_client_is_none(name: str) -> None:
 def test_a_link_with_an_unknown_algorithm_is_refused_before_anything_changes(
     link: LinkUp,
 ) -> None:
-    broker = new_broker(Told("N", Subscribe("n", "x = 1")))
+    broker = new_broker(ControlReceived("N", Subscribe("n", "x = 1")))
     with pytest.raises(RoutingError):
         broker.handle(link, 0.0)
     assert broker_problems(broker) == []
@@ -306,9 +303,9 @@ def test_an_unknown_algorithm_for_advertisements_is_refused() -> None:
 
 def test_what_a_client_had_goes_with_it() -> None:
     broker = new_broker(
-        Told("c.1", Subscribe("a", "x = 1")),
-        Told("c.1", Subscribe("b", "y = 1")),
-        Told("c.1", Advertise("a", "z = 1")),
+        ControlReceived("c.1", Subscribe("a", "x = 1")),
+        ControlReceived("c.1", Subscribe("b", "y = 1")),
+        ControlReceived("c.1", Advertise("a", "z = 1")),
     )
     assert handle(broker, ClientDown("c.1")) == [
         Send("N", Unsubscribe(id_of("x = 1"))),
@@ -323,7 +320,7 @@ def test_what_a_client_had_goes_with_it() -> None:
 
 @pytest.mark.parametrize("name", ["c.1", "N", "B"])
 def test_a_client_cannot_be_there_twice_or_be_a_broker(name: str) -> None:
-    broker = new_broker(Told("c.1", Subscribe("a", "x = 1")))
+    broker = new_broker(ControlReceived("c.1", Subscribe("a", "x = 1")))
     assert handle(broker, ClientUp(name)) == []
     assert broker.drops.counts == {Drop.CLIENT_TWICE: 1}
     assert list(broker.clients) == ["c.1"]
@@ -331,11 +328,11 @@ def test_a_client_cannot_be_there_twice_or_be_a_broker(name: str) -> None:
 
 
 def test_a_client_that_is_gone_publishes_nothing_any_more() -> None:
-    broker = new_broker(Told("N", Subscribe("n", "x = 1")))
+    broker = new_broker(ControlReceived("N", Subscribe("n", "x = 1")))
     frame = notification("c.1", {"x": 1})
-    assert handle(broker, Received("c.1", frame)) == [Forward(("N",), frame, 1)]
+    assert handle(broker, FramesReceived("c.1", frame)) == [Forward(("N",), frame, 1)]
     handle(broker, ClientDown("c.1"))
-    assert handle(broker, Received("c.1", frame)) == []
+    assert handle(broker, FramesReceived("c.1", frame)) == []
     assert broker.drops.counts == {Drop.UNKNOWN_SENDER: 1}
 
 
@@ -369,8 +366,8 @@ def test_subscriptions_wait_for_an_advertisement_and_go_with_it() -> None:
 
 def test_a_new_advertisement_under_an_old_id_leaves_no_gap() -> None:
     broker = new_broker(
-        Told("N", Advertise("n", "x > 3")),
-        Told("c.1", Subscribe("a", "x > 5")),
+        ControlReceived("N", Advertise("n", "x > 3")),
+        ControlReceived("c.1", Subscribe("a", "x > 5")),
         advertisements_required=True,
     )
     assert tell(broker, "N", Advertise("n", "x > 4")) == [
@@ -381,42 +378,44 @@ def test_a_new_advertisement_under_an_old_id_leaves_no_gap() -> None:
 
 def test_a_publication_outside_the_advertisements_is_refused() -> None:
     broker = new_broker(
-        Told("N", Subscribe("n", "exists x")),
-        Told("c.1", Advertise("a", "x < 3")),
+        ControlReceived("N", Subscribe("n", "exists x")),
+        ControlReceived("c.1", Advertise("a", "x < 3")),
         advertisements_required=True,
     )
     good, bad = notification("c.1", {"x": 1}, 1), notification("c.1", {"x": 3}, 2)
     reason = "c.1 has not advertised what it publishes; advertise a filter that matches"
     for _ in range(2):
-        assert handle(broker, Received("c.1", good + bad + good)) == [
+        assert handle(broker, FramesReceived("c.1", good + bad + good)) == [
             Forward(("N",), good, 1),
             Send("c.1", Refused(reason, sequence=2)),
             Forward(("N",), good, 1),
         ]
     tell(broker, "c.1", Unadvertise("a"))
-    assert handle(broker, Received("c.1", good)) == [Send("c.1", Refused(reason, sequence=1))]
+    assert handle(broker, FramesReceived("c.1", good)) == [Send("c.1", Refused(reason, sequence=1))]
 
 
 def test_what_one_client_may_publish_another_may_not() -> None:
     broker = new_broker(
         ClientUp("d.1"),
-        Told("N", Subscribe("n", "exists x")),
-        Told("c.1", Advertise("a", "x < 3")),
+        ControlReceived("N", Subscribe("n", "exists x")),
+        ControlReceived("c.1", Advertise("a", "x < 3")),
         advertisements_required=True,
     )
     own, other = notification("c.1", {"x": 1}), notification("d.1", {"x": 1})
     from_neighbour = notification("d.1", {"x": 1})
-    assert handle(broker, Received("c.1", own)) == [Forward(("N",), own, 1)]
-    assert handle(broker, Received("M", from_neighbour)) == [Forward(("N",), from_neighbour, 1)]
-    (effect,) = handle(broker, Received("d.1", other))
+    assert handle(broker, FramesReceived("c.1", own)) == [Forward(("N",), own, 1)]
+    assert handle(broker, FramesReceived("M", from_neighbour)) == [
+        Forward(("N",), from_neighbour, 1)
+    ]
+    (effect,) = handle(broker, FramesReceived("d.1", other))
     assert isinstance(effect, Send)
 
 
 def test_where_advertisements_are_off_nobody_needs_them_and_nobody_is_told() -> None:
-    broker = new_broker(Told("N", Subscribe("n", "x = 1")))
+    broker = new_broker(ControlReceived("N", Subscribe("n", "x = 1")))
     assert tell(broker, "c.1", Advertise("a", "y = 1")) == []
     frame = notification("c.1", {"x": 1})
-    assert handle(broker, Received("c.1", frame)) == [Forward(("N",), frame, 1)]
+    assert handle(broker, FramesReceived("c.1", frame)) == [Forward(("N",), frame, 1)]
 
 
 @pytest.mark.parametrize("advertisement_routing", ALGORITHMS)
@@ -525,36 +524,13 @@ def test_configuration_can_be_read_from_plain_data() -> None:
 def test_a_neighbour_that_is_away_keeps_its_entries() -> None:
     broker = new_broker()
     tell(broker, "N", Subscribe("x", "price > 1"))
-    assert handle(broker, Away("N")) == []
+    assert handle(broker, NeighbourAway("N")) == []
     frame = notification("c.1", {"price": 2})
-    assert handle(broker, Received("c.1", frame)) == [Forward(("N",), frame, 1)]
+    assert handle(broker, FramesReceived("c.1", frame)) == [Forward(("N",), frame, 1)]
     settled = tell(broker, "c.1", Unadvertise("never", request=1))
     assert settled == [Send("c.1", Refused("an unadvertisement never advertised: never", 1))]
-    assert handle(broker, Back("N")) == []
+    assert handle(broker, NeighbourBack("N")) == []
     assert broker.report().away == ()
-
-
-def test_what_a_neighbour_gave_up_is_told_to_all_on_this_side() -> None:
-    broker = new_broker(ClientUp("d.1"), LinkUp("K", in_tree=False), recording=True)
-    tell(broker, "c.1", Subscribe("s", "price > 1"))
-    missed = Missed(7, "N-B")
-    row = Record("missed", {"source": "N", "message": "7 notifications given up on N-B"})
-    assert handle(broker, GaveUp("N", 7)) == [Send("M", missed), Send("c.1", missed), row]
-    assert tell(broker, "N", missed) == [Send("M", missed), Send("c.1", missed), row]
-
-
-@pytest.mark.parametrize("source", ["stranger", "K"])
-def test_only_a_neighbour_in_the_tree_can_have_given_something_up(source: str) -> None:
-    broker = new_broker(LinkUp("K", in_tree=False))
-    assert handle(broker, GaveUp(source, 1)) == []
-    assert broker.drops.counts.total() == 1
-
-
-def test_a_client_cannot_say_that_something_was_missed_nor_a_neighbour_ask_for_a_survey() -> None:
-    broker = new_broker()
-    assert tell(broker, "c.1", Missed(1, "N-B")) == []
-    assert tell(broker, "N", Survey(1)) == []
-    assert broker.drops.counts == {Drop.NOT_FOR_BROKERS: 2}
 
 
 def test_a_survey_over_a_tree_finds_all_brokers_and_their_links() -> None:
@@ -575,4 +551,4 @@ def test_a_survey_over_a_tree_finds_all_brokers_and_their_links() -> None:
 def test_the_driver_gets_a_survey_under_the_name_of_the_broker() -> None:
     broker = Broker(BrokerConfig(id="B", addresses=("x:1",), admin="y:2", release="9"))
     report = BrokerReport("B", 1, addresses=("x:1",), admin="y:2", release="9")
-    assert broker.handle(Inspect(3), 0.0)[1:] == [Send("B", Surveyed(3, (report,)))]
+    assert broker.handle(SurveyRequested(3), 0.0) == [Send("B", Surveyed(3, (report,)))]

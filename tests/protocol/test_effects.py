@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from sapwood.protocol.effects import Forward, Record, Send, SetTimer
+from sapwood.protocol.effects import Forward, Record, Send
 from sapwood.protocol.messages import Unsubscribe
 
 
@@ -15,7 +15,6 @@ from sapwood.protocol.messages import Unsubscribe
     [
         Forward(("a",), b"", 1),
         Send("a", Unsubscribe("x")),
-        SetTimer("t", 1.0),
         Record("dropped", {}),
     ],
 )

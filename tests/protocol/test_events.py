@@ -6,10 +6,10 @@ import gc
 
 import pytest
 
-from sapwood.protocol.events import ClientUp, Fired, LinkUp, Received
+from sapwood.protocol.events import ClientUp, FramesReceived, LinkUp, Tick
 
 
-@pytest.mark.parametrize("event", [Received("a", b""), LinkUp("a"), ClientUp("a"), Fired("t")])
+@pytest.mark.parametrize("event", [FramesReceived("a", b""), LinkUp("a"), ClientUp("a"), Tick()])
 def test_an_event_is_a_value_that_the_collector_need_not_follow(event: object) -> None:
     with pytest.raises(AttributeError):
         event.source = "b"  # type: ignore[attr-defined]

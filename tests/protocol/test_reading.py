@@ -17,7 +17,7 @@ from sapwood.filters.values import Value
 from sapwood.protocol.broker import Broker, BrokerConfig
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import Effect, Forward, Record, Send
-from sapwood.protocol.events import ClientUp, LinkUp, Received, Told
+from sapwood.protocol.events import ClientUp, ControlReceived, FramesReceived, LinkUp
 from sapwood.protocol.invariants import broker_problems
 from sapwood.protocol.messages import CODEC, Refused, Subscribe, Unsubscribe
 from sapwood.wire.frames import (
@@ -37,8 +37,8 @@ def new_broker(**config: object) -> Broker:
         broker.handle(LinkUp(name), 0.0)
     for name in ("c.1", "d.1"):
         broker.handle(ClientUp(name), 0.0)
-    broker.handle(Told("N", Subscribe("n", "x = 1")), 0.0)
-    broker.handle(Told("M", Subscribe("m", "x > 0")), 0.0)
+    broker.handle(ControlReceived("N", Subscribe("n", "x = 1")), 0.0)
+    broker.handle(ControlReceived("M", Subscribe("m", "x > 0")), 0.0)
     return broker
 
 
@@ -47,7 +47,7 @@ def frames(*xs: Value, publisher: str = "p.1") -> list[bytes]:
 
 
 def read(broker: Broker, source: str, *data: bytes, now: float = 0.0) -> list[Effect]:
-    effects = broker.handle(Received(source, b"".join(data)), now)
+    effects = broker.handle(FramesReceived(source, b"".join(data)), now)
     assert broker_problems(broker) == []
     return effects
 
@@ -80,7 +80,7 @@ def test_what_nobody_wants_ends_a_run() -> None:
 
 def test_a_single_notification_leaves_as_the_bytes_it_came_in() -> None:
     broker, (one,) = new_broker(), frames(1)
-    event = Received("O", one)
+    event = FramesReceived("O", one)
     for _ in range(3):
         (effect,) = broker.handle(event, 0.0)
         assert effect == Forward(("M", "N"), one, 1)
@@ -97,7 +97,7 @@ def test_a_notification_is_not_sent_back_to_the_neighbour_it_came_from() -> None
 
 def test_a_client_gets_what_it_publishes_if_it_subscribed_to_it() -> None:
     broker = new_broker()
-    broker.handle(Told("c.1", Subscribe("a", "x = 1")), 0.0)
+    broker.handle(ControlReceived("c.1", Subscribe("a", "x = 1")), 0.0)
     (one,) = frames(1, publisher="c.1")
     for _ in range(2):
         assert read(broker, "c.1", one) == [Forward(("M", "N", "c.1"), one, 1)]
@@ -106,7 +106,7 @@ def test_a_client_gets_what_it_publishes_if_it_subscribed_to_it() -> None:
 def test_a_client_with_several_matching_subscriptions_gets_a_notification_once() -> None:
     broker = new_broker()
     for entry_id, filter in (("a", "x = 1"), ("b", "x > 0"), ("c", "exists x")):
-        broker.handle(Told("c.1", Subscribe(entry_id, filter)), 0.0)
+        broker.handle(ControlReceived("c.1", Subscribe(entry_id, filter)), 0.0)
     (one,) = frames(1)
     assert read(broker, "N", one) == [Forward(("M", "c.1"), one, 1)]
 
@@ -435,7 +435,7 @@ def test_one_bad_notification_of_a_read_does_not_spoil_the_others() -> None:
 def test_one_that_cannot_be_matched_does_not_spoil_the_others() -> None:
     """Should something decode that the matching engine refuses: each is looked at by itself."""
     broker = Broker(BrokerConfig(id="B"), decode=msgspec.msgpack.decode)
-    for event in (LinkUp("N"), LinkUp("O"), Told("N", Subscribe("n", "exists x"))):
+    for event in (LinkUp("N"), LinkUp("O"), ControlReceived("N", Subscribe("n", "exists x"))):
         broker.handle(event, 0.0)
     one, two = frames(5, 6)
     bad = frame(NOTIFICATION, msgspec.msgpack.encode(("p.1", {"x": math.nan})), b"\0" * 25)

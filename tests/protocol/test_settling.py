@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from protocol.wiring import Line, Wired, random_links
 from sapwood.protocol.drops import Drop, Drops
-from sapwood.protocol.effects import Effect, Record, Send, SetTimer
+from sapwood.protocol.effects import Effect, Record, Send
 from sapwood.protocol.messages import BrokerReport, Echo, Probe, Refused, Settled, Surveyed
-from sapwood.protocol.settling import DEADLINE, ORIGINS_MAX, START, Settling
+from sapwood.protocol.settling import ORIGINS_MAX, Settling
 
 MakeLine = Callable[..., Line]
 
@@ -59,7 +59,6 @@ def test_a_broker_without_neighbours_answers_at_once() -> None:
     settling = new_settling()
     row = Record("settled", {})
     assert settling.request("c", 1, 5.0, lambda: [row]) == [
-        SetTimer(DEADLINE, 15.0),
         row,
         yes("c", 1),
     ]
@@ -68,7 +67,6 @@ def test_a_broker_without_neighbours_answers_at_once() -> None:
 def test_a_wave_is_answered_when_all_echoes_are_back() -> None:
     settling = new_settling("N", "M")
     assert settling.request("c", 1, 0.0, nothing) == [
-        SetTimer(DEADLINE, 10.0),
         Send("N", probe(1)),
         Send("M", probe(1)),
     ]
@@ -82,10 +80,11 @@ def test_requests_during_a_wave_share_the_next_which_waits_for_the_interval() ->
     settling.request("c", 1, 0.0, nothing)
     assert settling.request("c", 2, 0.1, nothing) == []
     assert settling.request("d", 1, 0.2, nothing) == []
-    assert settling.echoed("N", echo(1), 0.3) == [yes("c", 1), SetTimer(START, 1.0)]
+    assert settling.echoed("N", echo(1), 0.3) == [yes("c", 1)]
+    assert settling.next_at == 1.0
     assert settling.request("d", 2, 0.4, nothing) == []
-    assert settling.fired(START, 0.9) == [SetTimer(START, 1.0)]  # too early: again
-    assert settling.fired(START, 1.0) == [Send("N", probe(2))]
+    assert settling.tick(0.9) == []  # too early
+    assert settling.tick(1.0) == [Send("N", probe(2))]
     assert settling.echoed("N", echo(2), 5.0) == [yes("c", 2), yes("d", 1), yes("d", 2)]
     assert settling.request("d", 3, 6.0, nothing) == [Send("N", probe(3))]
 
@@ -94,24 +93,23 @@ def test_a_deadline_is_answered_with_no_and_only_once() -> None:
     settling = new_settling("N")
     settling.request("c", 1, 0.0, nothing)
     settling.request("c", 2, 4.0, nothing)
-    assert settling.fired(DEADLINE, 10.0) == [
+    assert settling.tick(10.0) == [
         no("c", 1),
-        SetTimer(DEADLINE, 14.0),
         Send("N", probe(2)),  # the first wave is given up: its echo may be lost
     ]
     assert settling.echoed("N", echo(1), 11.0) == []
     assert settling.echoed("N", echo(2), 12.0) == [yes("c", 2)]
-    assert settling.fired(DEADLINE, 14.0) == []
+    assert settling.tick(14.0) == []
     assert settling.request("c", 3, 20.0, nothing) == [
-        SetTimer(DEADLINE, 30.0),
         Send("N", probe(3)),
     ]
 
 
-def test_a_deadline_timer_that_runs_out_too_early_is_set_again() -> None:
+def test_a_tick_before_the_deadline_changes_nothing() -> None:
     settling = new_settling("N")
     settling.request("c", 1, 0.0, nothing)
-    assert settling.fired(DEADLINE, 9.0) == [SetTimer(DEADLINE, 10.0)]
+    assert settling.tick(9.0) == []
+    assert settling.next_at == 10.0
     assert settling.echoed("N", echo(1), 9.5) == [yes("c", 1)]
 
 
@@ -122,7 +120,7 @@ def test_nobody_is_answered_who_is_gone() -> None:
     settling.forget_client("c")
     settling.forget_client("d")
     assert settling.echoed("N", echo(1), 0.1) == []
-    assert settling.fired(DEADLINE, 10.0) == []
+    assert settling.tick(10.0) == []
 
 
 def test_a_wave_that_was_lost_stops_nothing_for_good() -> None:
@@ -130,7 +128,7 @@ def test_a_wave_that_was_lost_stops_nothing_for_good() -> None:
     settling.request("c", 1, 0.0, nothing)
     settling.forget_client("c")
     settling.request("d", 1, 5.0, nothing)
-    assert settling.fired(DEADLINE, 10.0) == [SetTimer(DEADLINE, 15.0), Send("N", probe(2))]
+    assert settling.tick(10.0) == [Send("N", probe(2))]
     assert settling.echoed("N", echo(2), 14.5) == [yes("d", 1)]
 
 
@@ -150,8 +148,8 @@ def test_a_wave_that_comes_back_not_intact_is_started_again_after_the_interval()
     settling = new_settling("N")
     settling.request("c", 1, 0.0, nothing)
     settling.request("c", 2, 0.1, nothing)
-    assert settling.echoed("N", echo(1, intact=False), 0.2) == [SetTimer(START, 1.0)]
-    assert settling.fired(START, 1.0) == [Send("N", probe(2))]
+    assert settling.echoed("N", echo(1, intact=False), 0.2) == []
+    assert settling.tick(1.0) == [Send("N", probe(2))]
     assert settling.echoed("N", echo(2), 1.5) == [yes("c", 1), yes("c", 2)]
 
 
@@ -176,9 +174,9 @@ def test_a_lost_neighbour_that_had_answered_spoils_the_wave_as_well() -> None:
 
 
 def test_a_leaf_answers_and_an_inner_broker_waits_for_all_behind_it() -> None:
-    assert new_settling("N").probed("N", Probe("X", 1)) == [Send("N", Echo("X", 1))]
+    assert new_settling("N").probed("N", Probe("X", 1), 0.0) == [Send("N", Echo("X", 1))]
     settling = new_settling("N", "M", "O")
-    assert settling.probed("N", Probe("X", 1)) == [
+    assert settling.probed("N", Probe("X", 1), 0.0) == [
         Send("M", Probe("X", 1)),
         Send("O", Probe("X", 1)),
     ]
@@ -190,7 +188,7 @@ def test_a_leaf_answers_and_an_inner_broker_waits_for_all_behind_it() -> None:
 @pytest.mark.parametrize("first", [True, False])
 def test_what_is_not_intact_behind_is_not_intact_in_front(first: bool) -> None:
     settling = new_settling("N", "M", "O")
-    settling.probed("N", Probe("X", 1))
+    settling.probed("N", Probe("X", 1), 0.0)
     settling.echoed("M", Echo("X", 1, intact=first), 0.0)
     last = settling.echoed("O", Echo("X", 1, intact=not first), 0.0)
     assert last == [Send("N", Echo("X", 1, intact=False))]
@@ -199,7 +197,7 @@ def test_what_is_not_intact_behind_is_not_intact_in_front(first: bool) -> None:
 @pytest.mark.parametrize("change", ["add", "remove"])
 def test_a_change_of_the_tree_spoils_the_waves_that_pass(change: str) -> None:
     settling = new_settling("N", "M", "O")
-    settling.probed("N", Probe("X", 1))
+    settling.probed("N", Probe("X", 1), 0.0)
     bad = [Send("N", Echo("X", 1, intact=False))]
     if change == "add":
         settling.add_neighbour("P")
@@ -213,7 +211,7 @@ def test_a_change_of_the_tree_spoils_the_waves_that_pass(change: str) -> None:
 
 def test_a_wave_whose_way_back_is_gone_is_forgotten() -> None:
     settling = new_settling("N", "M")
-    settling.probed("N", Probe("X", 1))
+    settling.probed("N", Probe("X", 1), 0.0)
     assert settling.remove_neighbour("N", 0.0) == []
     assert settling.waves == {}
     assert settling.echoed("M", Echo("X", 1), 0.0) == []
@@ -221,8 +219,8 @@ def test_a_wave_whose_way_back_is_gone_is_forgotten() -> None:
 
 def test_a_newer_wave_of_an_origin_takes_the_place_of_the_older() -> None:
     settling = new_settling("N", "M")
-    settling.probed("N", Probe("X", 7))
-    assert settling.probed("N", Probe("X", 8)) == [Send("M", Probe("X", 8))]
+    settling.probed("N", Probe("X", 7), 0.0)
+    assert settling.probed("N", Probe("X", 8), 0.0) == [Send("M", Probe("X", 8))]
     assert len(settling.waves) == 1
     assert settling.echoed("M", Echo("X", 7), 0.0) == []
     assert settling.echoed("M", Echo("X", 8), 0.0) == [Send("N", Echo("X", 8))]
@@ -230,9 +228,9 @@ def test_a_newer_wave_of_an_origin_takes_the_place_of_the_older() -> None:
 
 def test_a_restarted_origin_counts_anew() -> None:
     settling = new_settling("N", "M")
-    settling.probed("N", Probe("X", 7, session=1))
+    settling.probed("N", Probe("X", 7, session=1), 0.0)
     restarted = Probe("X", 1, session=2)
-    assert settling.probed("N", restarted) == [Send("M", restarted)]
+    assert settling.probed("N", restarted, 0.0) == [Send("M", restarted)]
     assert settling.echoed("M", Echo("X", 1, session=1), 0.0) == []
     assert settling.echoed("M", Echo("X", 1, session=2), 0.0) == [
         Send("N", Echo("X", 1, session=2))
@@ -241,15 +239,15 @@ def test_a_restarted_origin_counts_anew() -> None:
 
 def test_a_probe_that_makes_no_sense_is_answered_so_that_nobody_waits() -> None:
     settling = new_settling("N", "M", "O")
-    settling.probed("N", Probe("X", 7))
+    settling.probed("N", Probe("X", 7), 0.0)
     for source, strange in (
         ("M", Probe("X", 7)),  # round a circle
         ("N", Probe("X", 6)),  # overtaken
         ("N", Probe("B", 1)),  # our own
     ):
         bad = Echo(strange.origin, strange.wave, intact=False)
-        assert settling.probed(source, strange) == [Send(source, bad)]
-    assert settling.probed("N", Probe("X", 7)) == []  # merely repeated
+        assert settling.probed(source, strange, 0.0) == [Send(source, bad)]
+    assert settling.probed("N", Probe("X", 7), 0.0) == []  # merely repeated
     assert settling._drops.counts == {Drop.STRAY: 3, Drop.REPEATED: 1}
 
 
@@ -267,18 +265,17 @@ def test_strays_change_nothing() -> None:
         ("M", Echo("X", 1)),
     ):
         assert settling.echoed(source, stray, 0.0) == []
-    assert settling.probed("client", Probe("X", 1)) == []
-    assert settling.fired("coffee", 0.0) == []
-    assert settling._drops.counts == {Drop.STRAY: 8, Drop.TIMER_UNKNOWN: 1}
+    assert settling.probed("client", Probe("X", 1), 0.0) == []
+    assert settling._drops.counts == {Drop.STRAY: 8}
     assert settling.echoed("M", echo(1), 0.1) == [yes("c", 1)]
 
 
 def test_relays_are_bounded() -> None:
     settling = new_settling("N", "M")
     for number in range(ORIGINS_MAX):
-        settling.probed("N", Probe(f"X{number}", 1))
-    assert settling.probed("N", Probe("Y", 1)) == [Send("N", Echo("Y", 1, intact=False))]
-    assert settling.probed("N", Probe("X0", 2)) == [Send("M", Probe("X0", 2))]
+        settling.probed("N", Probe(f"X{number}", 1), 0.0)
+    assert settling.probed("N", Probe("Y", 1), 0.0) == [Send("N", Echo("Y", 1, intact=False))]
+    assert settling.probed("N", Probe("X0", 2), 0.0) == [Send("M", Probe("X0", 2))]
     assert len(settling.waves) == ORIGINS_MAX
 
 
@@ -299,7 +296,7 @@ def test_one_wave_answers_many(make_line: MakeLine) -> None:
     network.connect("s.1", "B1")
     for number in range(50):
         network.subscribe("s.1", str(number), f"x = {number}", settle=True)
-    network.run_timers(START)
+    network.run_ticks()
     assert network.settled("s.1") == dict.fromkeys(range(1, 51), True)
     probes = [one for one in network.sent if isinstance(one[2], Probe)]
     assert len(probes) == 2 * 2  # one for the first request, one for all others
@@ -342,10 +339,16 @@ def test_whatever_is_published_after_it_settled_is_delivered(
                 for client, (request, least) in subscribed.items()
                 if network.settled(client).get(request) and x >= least
             ]
-    network.run_timers(START)
+    network.run_ticks()
     assert [one for one in expected if network.got[one[1]].count(one[0]) != 1] == []
     assert all(network.settled(client)[request] for client, (request, _) in subscribed.items())
     network.check()
+
+
+def wave_is_due(network: Wired) -> bool:
+    """Whether somebody starts a wave before long; requests are given up much later."""
+    wanted = network.next_tick()
+    return wanted is not None and wanted[0] < network.now + 1.0
 
 
 def act(
@@ -364,8 +367,8 @@ def act(
         subscribed[client] = (request, least)
     elif what < 0.2 and publisher not in advertised:
         advertised[publisher] = network.advertise(publisher, "a", "x >= 0", settle=True)
-    elif what < 0.25 and any(timer == START for _, timer in network.timers):
-        network.fire()
+    elif what < 0.25 and wave_is_due(network):
+        network.tick()
     else:
         for _ in range(random.randrange(1, 6)):
             network.step()
@@ -378,7 +381,7 @@ def test_a_cut_in_the_middle_of_a_wave_starts_another(make_line: MakeLine) -> No
     for edge in (("B1", "B2"), ("B1", "B2"), ("B2", "B3")):
         network.step(edge)
     network.cut("B3", "B4")
-    network.run_timers(START)
+    network.run_ticks()
     assert network.settled("s.1") == {1: True}
     network.link("B3", "B4")
     network.run()
@@ -404,9 +407,9 @@ def test_waves_come_back_whatever_happens_to_the_tree(seed: int) -> None:
             for _ in range(random.randrange(4)):
                 network.step()
             network.link(*link)
-        elif network.timers and random.random() < 0.5:
-            network.run_timers(START)
-    network.run_timers(START)
+        elif random.random() < 0.5:
+            network.run_ticks()
+    network.run_ticks()
     requests = sum(len(network.settled(f"s{number}.1")) for number in range(1, 6))
     assert requests == 12
     assert all(all(network.settled(f"s{number}.1").values()) for number in range(1, 6))
@@ -419,7 +422,7 @@ def test_a_lost_probe_is_overcome_after_the_deadline(make_line: MakeLine) -> Non
     network.subscribe("s.1", "a", "x = 1", settle=True)
     network.queues["B1", "B2"].pop()  # the probe; the subscription before it arrives
     network.run()
-    network.run_timers(DEADLINE)
+    network.run_ticks()
     assert network.settled("s.1") == {1: False}
     network.subscribe("s.1", "b", "x = 2", settle=True)
     network.run()
@@ -437,7 +440,7 @@ def not_yet(client: str, request: int, *unreachable: str) -> Send:
 def test_nobody_waits_for_a_neighbour_that_is_away() -> None:
     settling = new_settling("N", "M")
     assert settling.neighbour_away("M", 0.0) == []
-    assert settling.request("c", 1, 0.0, nothing)[1:] == [Send("N", probe(1))]
+    assert settling.request("c", 1, 0.0, nothing) == [Send("N", probe(1))]
     assert settling.echoed("N", echo(1), 0.1) == [not_yet("c", 1, "M")]
 
 
@@ -452,13 +455,13 @@ def test_a_neighbour_that_goes_away_during_a_wave_is_named_in_the_answer() -> No
 def test_alone_with_neighbours_that_are_away_the_answer_comes_at_once() -> None:
     settling = new_settling("N")
     settling.neighbour_away("N", 0.0)
-    assert settling.request("c", 1, 0.0, nothing)[1:] == [not_yet("c", 1, "N")]
+    assert settling.request("c", 1, 0.0, nothing) == [not_yet("c", 1, "N")]
 
 
 def test_what_is_out_of_reach_is_passed_on_in_echoes() -> None:
     settling = new_settling("N", "M", "K")
     settling.neighbour_away("K", 0.0)
-    settling.probed("N", Probe("O", 1))
+    settling.probed("N", Probe("O", 1), 0.0)
     answer = Echo("O", 1, unreachable=("far",))
     assert settling.echoed("M", answer, 0.0) == [Send("N", Echo("O", 1, unreachable=("K", "far")))]
 
@@ -467,7 +470,7 @@ def test_back_again_a_neighbour_is_waited_for_as_before() -> None:
     settling = new_settling("N")
     settling.neighbour_away("N", 0.0)
     settling.neighbour_back("N")
-    assert settling.request("c", 1, 0.0, nothing)[1:] == [Send("N", probe(1))]
+    assert settling.request("c", 1, 0.0, nothing) == [Send("N", probe(1))]
     assert settling.echoed("N", echo(1), 0.1) == [yes("c", 1)]
 
 
@@ -476,7 +479,7 @@ def test_a_neighbour_that_is_removed_is_not_away_any_more() -> None:
     settling.neighbour_away("N", 0.0)
     settling.remove_neighbour("N", 0.0)
     assert settling.neighbour_away("N", 0.0) == []
-    assert settling.request("c", 1, 0.0, nothing)[1:] == [yes("c", 1)]
+    assert settling.request("c", 1, 0.0, nothing) == [yes("c", 1)]
 
 
 # --- surveys ------------------------------------------------------------------------------
@@ -484,7 +487,7 @@ def test_a_neighbour_that_is_removed_is_not_away_any_more() -> None:
 
 def test_a_survey_collects_the_reports_of_all() -> None:
     settling = new_settling("N")
-    assert settling.request("c", 1, 0.0)[1:] == [Send("N", Probe("B", 1, 3, survey=True))]
+    assert settling.request("c", 1, 0.0) == [Send("N", Probe("B", 1, 3, survey=True))]
     there = BrokerReport("N", 7, ("B",))
     own = BrokerReport("B", 3, ("N",))
     back = Echo("B", 1, 3, unreachable=("far",), reports=(there,))
@@ -495,7 +498,7 @@ def test_a_broker_on_the_way_adds_its_own_report() -> None:
     settling = new_settling("N", "M")
     own = BrokerReport("B", 3, ("N", "M"))
     behind = BrokerReport("M", 2, ("B",))
-    assert settling.probed("N", Probe("O", 1, survey=True)) == [
+    assert settling.probed("N", Probe("O", 1, survey=True), 0.0) == [
         Send("M", Probe("O", 1, survey=True))
     ]
     assert settling.echoed("M", Echo("O", 1, reports=(behind,)), 0.0) == [
@@ -505,7 +508,7 @@ def test_a_broker_on_the_way_adds_its_own_report() -> None:
 
 def test_reports_that_were_not_asked_for_are_left_out() -> None:
     settling = new_settling("N", "M")
-    settling.probed("N", Probe("O", 1))
+    settling.probed("N", Probe("O", 1), 0.0)
     unasked = Echo("O", 1, reports=(BrokerReport("M", 2),))
     assert settling.echoed("M", unasked, 0.0) == [Send("N", Echo("O", 1))]
 
@@ -516,7 +519,7 @@ def test_one_wave_answers_surveys_and_other_requests() -> None:
     settling.request("d", 1, 0.1, nothing)
     settling.request("d", 2, 0.2)
     settling.echoed("N", echo(1), 0.3)
-    assert settling.fired(START, 1.0) == [Send("N", Probe("B", 2, 3, survey=True))]
+    assert settling.tick(1.0) == [Send("N", Probe("B", 2, 3, survey=True))]
     there = BrokerReport("N", 7, ("B",))
     answer = Echo("B", 2, 3, reports=(there,))
     own = BrokerReport("B", 3, ("N",))
@@ -529,5 +532,5 @@ def test_one_wave_answers_surveys_and_other_requests() -> None:
 def test_a_survey_that_does_not_come_back_is_refused() -> None:
     settling = new_settling("N")
     settling.request("c", 1, 0.0)
-    (answer,) = settling.fired(DEADLINE, 10.0)
+    (answer,) = settling.tick(10.0)
     assert answer == Send("c", Refused("the survey did not come back in time; try again", 1))

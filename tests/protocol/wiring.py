@@ -14,15 +14,15 @@ from typing import Any
 
 from sapwood.filters.values import Value
 from sapwood.protocol.broker import Broker, BrokerConfig
-from sapwood.protocol.effects import Effect, Forward, Record, Send, SetTimer
+from sapwood.protocol.effects import Effect, Forward, Record, Send
 from sapwood.protocol.events import (
     ClientDown,
     ClientUp,
     Event,
-    Fired,
+    FramesReceived,
     LinkDown,
     LinkUp,
-    Received,
+    Tick,
 )
 from sapwood.protocol.invariants import broker_problems, network_problems
 from sapwood.protocol.messages import (
@@ -81,7 +81,6 @@ class Wired:
         self.brokers: dict[str, Broker] = {}
         self.queues: dict[Edge, deque[bytes]] = {}
         self.now = 0.0
-        self.timers: dict[tuple[str, str], float] = {}
         self.at: dict[str, str] = {}
         self.got: dict[str, list[tuple[str, int]]] = {}
         self.answers: dict[str, list[Message]] = {}
@@ -135,7 +134,7 @@ class Wired:
         self.handle(self.at.pop(client), ClientDown(client))
 
     def ask(self, client: str, message: Message) -> list[Effect]:
-        return self.handle(self.at[client], Received(client, CODEC.encode(message)))
+        return self.handle(self.at[client], FramesReceived(client, CODEC.encode(message)))
 
     def subscribe(self, client: str, entry_id: str, filter: str, *, settle: bool = False) -> int:
         request = self._request(settle)
@@ -164,7 +163,7 @@ class Wired:
     def publish(self, client: str, attributes: Mapping[str, Value]) -> tuple[str, int]:
         sequence = self._sequences[client] = self._sequences.get(client, 0) + 1
         frame = notification(client, attributes, sequence)
-        self.handle(self.at[client], Received(client, frame))
+        self.handle(self.at[client], FramesReceived(client, frame))
         return client, sequence
 
     def settled(self, client: str) -> dict[int, bool]:
@@ -199,8 +198,6 @@ class Wired:
                 self.queues[name, effect.destination].append(CODEC.encode(effect.message))
             else:
                 self.answers[effect.destination].append(effect.message)
-        elif isinstance(effect, SetTimer):
-            self.timers[name, effect.timer] = effect.at
         else:
             self.rows.append((name, effect))
 
@@ -211,29 +208,34 @@ class Wired:
             return False
         if edge is None:
             edge = self._random.choice(waiting) if self._random else waiting[0]
-        self.handle(edge[1], Received(edge[0], self.queues[edge].popleft()))
+        self.handle(edge[1], FramesReceived(edge[0], self.queues[edge].popleft()))
         return True
 
     def run(self) -> None:
-        """Carry everything over; timers do not run out."""
+        """Carry everything over; no time passes."""
         for _ in range(STEPS_MAX):
             if not self.step():
                 return
         raise AssertionError(f"no rest after {STEPS_MAX} steps: something goes round in circles")
 
-    def fire(self) -> None:
-        """Let time pass until the next timer runs out."""
-        key = min(self.timers, key=lambda one: (self.timers[one], one))
-        self.now = max(self.now, self.timers.pop(key))
-        self.handle(key[0], Fired(key[1]))
+    def next_tick(self) -> tuple[float, str] | None:
+        """When which broker wants the next tick."""
+        wanted = [(broker.next_at, name) for name, broker in self.brokers.items()]
+        return min(((at, name) for at, name in wanted if at is not None), default=None)
 
-    def run_timers(self, name: str) -> None:
-        """Carry everything over, and let timers of one name run out, until nothing is left."""
+    def tick(self) -> None:
+        """Let time pass until the next broker wants a tick, and bring it."""
+        wanted = self.next_tick()
+        assert wanted is not None
+        at, name = wanted
+        self.now = max(self.now, at)
+        self.handle(name, Tick())
+
+    def run_ticks(self) -> None:
+        """Carry everything over and let time pass, until no broker wants a tick any more."""
         self.run()
-        while any(timer == name for _, timer in self.timers):
-            key = min((one for one in self.timers if one[1] == name), key=self.timers.__getitem__)
-            self.now = max(self.now, self.timers.pop(key))
-            self.handle(key[0], Fired(key[1]))
+        while self.next_tick() is not None:
+            self.tick()
             self.run()
 
     def check(self) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from sapwood.filters.values import INTEGER_MAX, INTEGER_MIN, Value
 from sapwood.protocol.broker import Broker, BrokerConfig
-from sapwood.protocol.events import ClientUp, LinkUp, Told
+from sapwood.protocol.events import ClientUp, ControlReceived, LinkUp
 from sapwood.protocol.messages import CODEC, Subscribe, Unsubscribe
 from sapwood.wire.frames import (
     EXPIRES,
@@ -53,8 +53,8 @@ def listeners(count: int) -> list[str]:
     return [f"l{number}.1" for number in range(count)]
 
 
-def subscribe(random: Random, source: str) -> Told:
-    return Told(source, Subscribe(str(random.randrange(3)), random.choice(FILTERS)))
+def subscribe(random: Random, source: str) -> ControlReceived:
+    return ControlReceived(source, Subscribe(str(random.randrange(3)), random.choice(FILTERS)))
 
 
 def attributes(random: Random) -> dict[str, Value]:

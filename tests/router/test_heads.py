@@ -20,7 +20,7 @@ from router.reads import (
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 from sapwood.protocol.broker import Broker
-from sapwood.protocol.events import ClientUp, Received, Told
+from sapwood.protocol.events import ClientUp, ControlReceived, FramesReceived
 from sapwood.protocol.messages import Subscribe
 from sapwood.router.state import LOOK_CLOSER, NAMES_MAX
 from sapwood.wire.frames import NOTIFICATION, encode_head, frame
@@ -33,9 +33,9 @@ def interested(*filters: str) -> Broker:
     broker = new_broker()
     for number, text in enumerate(filters):
         broker.handle(ClientUp(f"{number}.f"), 0.0)
-        broker.handle(Told(f"{number}.f", Subscribe("s", text)), 0.0)
+        broker.handle(ControlReceived(f"{number}.f", Subscribe("s", text)), 0.0)
     assert broker.forwarding.router.plans == []
-    broker.handle(Received("c.1", notification(b"\x80")), 0.0)
+    broker.handle(FramesReceived("c.1", notification(b"\x80")), 0.0)
     return broker
 
 

@@ -13,7 +13,7 @@ from router.reads import SOURCES, any_read, listeners, new_broker, subscribe
 from sapwood.protocol import reading
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.effects import Effect, Forward
-from sapwood.protocol.events import LinkDown, Received, Told
+from sapwood.protocol.events import ControlReceived, FramesReceived, LinkDown
 from sapwood.protocol.messages import Subscribe, Unsubscribe
 from sapwood.router import router
 from sapwood.router.state import LOOK_CLOSER
@@ -26,7 +26,7 @@ def read(
     broker: Broker, source: str, data: bytes, now: float = 1.0, least: int = 0
 ) -> list[Effect]:
     with patch.object(reading, "LONG_READ_BYTES", least):
-        return broker.handle(Received(source, data), now)
+        return broker.handle(FramesReceived(source, data), now)
 
 
 def read_plainly(broker: Broker, source: str, data: bytes, now: float = 1.0) -> list[Effect]:
@@ -66,7 +66,7 @@ def routes(broker: Broker, source: str, data: bytes) -> list[int]:
 
 def test_what_is_remembered_is_decided_by_compiled_code_alone() -> None:
     broker = new_broker()
-    broker.handle(Told("N", Subscribe("n", "x = 1")), 0.0)
+    broker.handle(ControlReceived("N", Subscribe("n", "x = 1")), 0.0)
     data = run("c.1", 1, 1, 2)
     assert routes(broker, "c.1", data) == [LOOK_CLOSER] * 3, "the publisher is not known"
     read(broker, "c.1", data)
@@ -79,23 +79,23 @@ def test_what_is_remembered_is_decided_by_compiled_code_alone() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        Told("N", Unsubscribe("n")),
-        Told("M", Subscribe("m", "x = 1")),
+        ControlReceived("N", Unsubscribe("n")),
+        ControlReceived("M", Subscribe("m", "x = 1")),
         LinkDown("M"),
     ],
 )
-def test_nothing_is_remembered_when_the_tables_change(change: Told | LinkDown) -> None:
+def test_nothing_is_remembered_when_the_tables_change(change: ControlReceived | LinkDown) -> None:
     broker = new_broker()
-    broker.handle(Told("N", Subscribe("n", "x = 1")), 0.0)
-    broker.handle(Told("M", Subscribe("other", "x = 7")), 0.0)
+    broker.handle(ControlReceived("N", Subscribe("n", "x = 1")), 0.0)
+    broker.handle(ControlReceived("M", Subscribe("other", "x = 7")), 0.0)
     data = run("c.1", 1, 1, 7)
     read(broker, "c.1", data)
     broker.handle(change, 0.0)
     assert routes(broker, "c.1", data) == [LOOK_CLOSER] * 3
     plain = new_broker()
     for event in (
-        Told("N", Subscribe("n", "x = 1")),
-        Told("M", Subscribe("other", "x = 7")),
+        ControlReceived("N", Subscribe("n", "x = 1")),
+        ControlReceived("M", Subscribe("other", "x = 7")),
         change,
     ):
         plain.handle(event, 0.0)
@@ -105,7 +105,7 @@ def test_nothing_is_remembered_when_the_tables_change(change: Told | LinkDown) -
 def test_a_table_that_is_full_makes_room() -> None:
     with patch.object(router, "_SIZE_MIN", 16):
         broker = new_broker(remembered_max=16)
-        broker.handle(Told("N", Subscribe("n", "x >= 0")), 0.0)
+        broker.handle(ControlReceived("N", Subscribe("n", "x >= 0")), 0.0)
         for first in range(0, 400, 10):
             data = run("c.1", *range(first, first + 10)) * 3
             for _ in range(3):
@@ -117,7 +117,7 @@ def test_more_destinations_than_have_room_are_left_to_python() -> None:
     broker = new_broker()
     many = listeners(20)
     for name in many:
-        broker.handle(Told(name, Subscribe("s", "x > 0")), 0.0)
+        broker.handle(ControlReceived(name, Subscribe("s", "x > 0")), 0.0)
     data = run("c.1", 1, 2, 3)
     assert read(broker, "c.1", data) == [Forward(tuple(sorted(["F", *many])), data, 3)]
     assert LOOK_CLOSER in routes(broker, "c.1", run("c.1", 4))
@@ -127,7 +127,7 @@ def test_only_a_long_read_makes_a_router() -> None:
     broker = new_broker()
     short = run("c.1", 1, 2)
     assert len(short) < router.LONG_READ_BYTES
-    broker.handle(Received("c.1", short), 0.0)
+    broker.handle(FramesReceived("c.1", short), 0.0)
     assert broker.forwarding._router is None
-    broker.handle(Received("c.1", short * router.LONG_READ_BYTES), 0.0)
+    broker.handle(FramesReceived("c.1", short * router.LONG_READ_BYTES), 0.0)
     assert broker.forwarding._router is not None

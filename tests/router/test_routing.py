@@ -6,7 +6,7 @@ import pytest
 
 from router.reads import new_broker
 from sapwood.protocol.broker import Broker
-from sapwood.protocol.events import Received, Told
+from sapwood.protocol.events import ControlReceived, FramesReceived
 from sapwood.protocol.messages import CODEC, Subscribe
 from sapwood.router.router import Run
 from sapwood.router.state import FRAMES_MAX, LOOK_CLOSER
@@ -25,9 +25,9 @@ def broker() -> Broker:
     """It knows c.1 and, of its notifications, x = 0 (goes nowhere but to F) and x = 1 (to N)."""
     broker = new_broker()
     assert broker.forwarding.router is broker.forwarding.router
-    broker.handle(Told("N", Subscribe("n", "x = 1")), 0.0)
+    broker.handle(ControlReceived("N", Subscribe("n", "x = 1")), 0.0)
     for x in (0, 1):
-        broker.handle(Received("c.1", notification(x)), 0.0)
+        broker.handle(FramesReceived("c.1", notification(x)), 0.0)
     return broker
 
 

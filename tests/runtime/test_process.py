@@ -102,7 +102,7 @@ FIRST_NOTIFICATIONS = """
 import gc
 from numba.core.dispatcher import Dispatcher
 from sapwood.protocol.broker import Broker, BrokerConfig
-from sapwood.protocol.events import ClientUp, Received
+from sapwood.protocol.events import ClientUp, FramesReceived
 from sapwood.protocol.messages import CODEC, Subscribe
 from sapwood.runtime.process import exercise
 from sapwood.wire.frames import encode_head, encode_notification
@@ -121,9 +121,9 @@ broker = Broker(BrokerConfig(id="B1"))
 for client in ("a.1", "b.1"):
     broker.handle(ClientUp(client), 0.0)
 for number, text in enumerate(["price > 100", "symbol = 'IBM' and price < 5", "x like 'a%'"]):
-    broker.handle(Received("a.1", CODEC.encode(Subscribe(str(number), text))), 0.0)
-broker.handle(Received("b.1", notification(1)), 0.0)
-broker.handle(Received("b.1", b"".join(map(notification, range(2, 500)))), 0.0)
+    broker.handle(FramesReceived("a.1", CODEC.encode(Subscribe(str(number), text))), 0.0)
+broker.handle(FramesReceived("b.1", notification(1)), 0.0)
+broker.handle(FramesReceived("b.1", b"".join(map(notification, range(2, 500)))), 0.0)
 print(*[name for name, count in loaded().items() if count != before.get(name, 0)])
 """
 

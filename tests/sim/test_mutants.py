@@ -23,9 +23,9 @@ from sapwood.protocol.messages import Unadvertise, Unsubscribe
 from sapwood.protocol.settling import Settling
 from sapwood.routing import covering
 from sapwood.routing.covering import Covering
-from sapwood.routing.dissemination import Dissemination, OpenEdge
 from sapwood.routing.mergers import Mergers
 from sapwood.routing.strategy import Difference, Entry, FilterStrategy, Strategy
+from sapwood.routing.table import EdgeLedger, RoutingTable
 from sapwood.sim import swarm
 
 
@@ -69,7 +69,7 @@ def all_that_cover_are_hidden(original: Any) -> Any:
 
 
 def pull_forgotten(original: Any) -> Any:
-    def reconsider(self: OpenEdge, entry: Entry) -> None:
+    def reconsider(self: EdgeLedger, entry: Entry) -> None:
         if self.scope is not None and not self.scope(entry.filter):
             original(self, entry)
 
@@ -77,7 +77,7 @@ def pull_forgotten(original: Any) -> Any:
 
 
 def unadvertising_drops_nothing(original: Any) -> Any:
-    def reconsider(self: OpenEdge, entry: Entry) -> None:
+    def reconsider(self: EdgeLedger, entry: Entry) -> None:
         if self.scope is None or self.scope(entry.filter):
             original(self, entry)
 
@@ -99,7 +99,7 @@ def cache_kept(original: Any) -> Any:
 
 
 def told_to_the_wrong_neighbour(original: Any) -> Any:
-    def differences(self: Dissemination) -> Iterator[tuple[str, Difference]]:
+    def differences(self: RoutingTable) -> Iterator[tuple[str, Difference]]:
         found = list(original(self))
         names = [name for name, _ in found]
         yield from zip(names[1:] + names[:1], (each for _, each in found), strict=True)
@@ -108,7 +108,7 @@ def told_to_the_wrong_neighbour(original: Any) -> Any:
 
 
 def own_entries_owed(original: Any) -> Any:
-    def add(self: Dissemination, entry: Entry) -> None:
+    def add(self: RoutingTable, entry: Entry) -> None:
         original(self, entry)
         edge = self._edges.get(entry.destination)
         if edge is not None:
@@ -210,17 +210,17 @@ MUTANTS = {
     "unsubscription first": Mutant(broker_module, "_told_differences", unsubscription_first, SEEDS),
     "uncovering forgotten": Mutant(Covering, "_vanish", uncovering_forgotten, SEEDS),
     "wrong tie-break": Mutant(covering, "hides", all_that_cover_are_hidden, SEEDS),
-    "pull forgotten": Mutant(OpenEdge, "reconsider", pull_forgotten, SEEDS),
+    "pull forgotten": Mutant(EdgeLedger, "reconsider", pull_forgotten, SEEDS),
     "unadvertising drops nothing": Mutant(
-        OpenEdge, "reconsider", unadvertising_drops_nothing, SEEDS
+        EdgeLedger, "reconsider", unadvertising_drops_nothing, SEEDS
     ),
     "scope ignored": Mutant(Broker, "_scope", lambda _: lambda self, name: None, SEEDS),
     "sent back to the source": Mutant(Forwarding, "_plan", sent_back_to_the_source, SEEDS),
     "cache kept": Mutant(Forwarding, "add", cache_kept, SEEDS),
     "told to the wrong neighbour": Mutant(
-        Dissemination, "differences", told_to_the_wrong_neighbour, SEEDS
+        RoutingTable, "differences", told_to_the_wrong_neighbour, SEEDS
     ),
-    "own entries owed": Mutant(Dissemination, "add", own_entries_owed, SEEDS),
+    "own entries owed": Mutant(RoutingTable, "add", own_entries_owed, SEEDS),
     "entries left behind": Mutant(Broker, "_client_down", entries_left_behind, SEEDS),
     "settled at once": Mutant(Settling, "_start", settled_at_once, SEEDS),
     "constituents forgotten": Mutant(Mergers, "changes", constituents_forgotten, SEEDS),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import RoutingError, TopologyError
-from sapwood.protocol.effects import Send, SetTimer
+from sapwood.protocol.effects import Effect, Send
+from sapwood.protocol.events import Event, Tick
 from sapwood.protocol.messages import Refused, Unsubscribe
 from sapwood.routing.algorithms import hierarchical, peer_to_peer
-from sapwood.sim.network import Hops, Network
+from sapwood.sim.network import Direction, Hops, Network
 from sapwood.wire.frames import decode_envelope, decode_head, split
 
 LINE = [("B1", "B2"), ("B2", "B3")]
@@ -185,18 +187,49 @@ def test_rows_say_what_happened_in_the_order_it_happened() -> None:
     ]
 
 
-def test_a_timer_of_the_same_name_is_replaced() -> None:
-    network = new_network()
-    station = network._stations["B1"]
-    fired: list[tuple[float, str]] = []
-    network._arrive = lambda _, event: fired.append(  # type: ignore[assignment, method-assign]
-        (network.kernel.now, event.timer)  # type: ignore[union-attr]
-    )
-    for at in (3.0, 5.0, 5.0, 4.0):
-        network._set_timer(station, SetTimer("t", at))
-    network._set_timer(station, SetTimer("u", -1.0))  # past: at once
+class Ticks:
+    """When which broker is brought a tick."""
+
+    def __init__(self, network: Network) -> None:
+        self.all: list[tuple[float, str]] = []
+        self._network = network
+        self._arrive = network._arrive
+        network._arrive = self  # type: ignore[method-assign]
+
+    def __call__(self, direction: Direction, event: Event) -> None:
+        if isinstance(event, Tick):
+            self.all.append((self._network.kernel.now, direction.target.name))
+        self._arrive(direction, event)
+
+
+def test_a_tick_comes_when_the_broker_wants_it_and_only_then() -> None:
+    network = new_network(settle_interval=10.0)
+    ticks = Ticks(network)
+    network.subscribe("s.1", "a", "x = 1")
+    network.subscribe("s.1", "b", "x = 2")  # waits for the second wave
     network.kernel.run()
-    assert fired == [(0.0, "u"), (4.0, "t")]
+    assert ticks.all == [(10.0, "B1")]  # none at the deadlines: nobody waits for them any more
+    assert network.clients["s.1"].settled == {1: True, 2: True}
+
+
+def test_a_tick_that_an_earlier_one_has_overtaken_does_not_come() -> None:
+    network = new_network()
+    ticks = Ticks(network)
+    station = network._stations["B1"]
+    broker = SimpleNamespace(next_at=5.0)
+
+    def handle(event: Event, now: float) -> list[Effect]:
+        broker.next_at = None
+        return []
+
+    broker.handle = handle
+    station.broker = broker  # type: ignore[assignment]
+    network._plan_tick(station)
+    broker.next_at = 4.0
+    network._plan_tick(station)
+    network._plan_tick(station)
+    network.kernel.run()
+    assert ticks.all == [(4.0, "B1")]
 
 
 def test_what_is_for_nobody_is_dropped() -> None:

@@ -20,22 +20,22 @@ import msgspec
 from sapwood.errors import SapwoodError
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
-from sapwood.protocol.clients import ADVERTISED, SUBSCRIBED, Claim, Clients
+from sapwood.protocol.clients import ADVERTISED, SUBSCRIBED, ClientEntry, Clients
 from sapwood.protocol.drops import Drop, Drops
 from sapwood.protocol.effects import Effect, Record, Send
 from sapwood.protocol.events import (
-    Away,
-    Back,
     ClientDown,
     ClientUp,
+    ControlReceived,
     Event,
-    Fired,
-    GaveUp,
-    Inspect,
+    FramesReceived,
     LinkDown,
     LinkUp,
-    Received,
-    Told,
+    NeighbourAway,
+    NeighbourBack,
+    NotificationsMissed,
+    SurveyRequested,
+    Tick,
 )
 from sapwood.protocol.forwarding import Forwarding, Parts
 from sapwood.protocol.messages import (
@@ -54,8 +54,8 @@ from sapwood.protocol.messages import (
 from sapwood.protocol.reading import DecodeHead, Gate, Reader
 from sapwood.protocol.settling import Settling
 from sapwood.routing.algorithms import FLOODING, check_algorithm
-from sapwood.routing.dissemination import Dissemination, Scope
 from sapwood.routing.strategy import Entry
+from sapwood.routing.table import RoutingTable, Scope
 from sapwood.wire.frames import decode_head
 
 ParseFilter: TypeAlias = Callable[[str], Filter]
@@ -118,8 +118,8 @@ class Broker:
         self.drops = Drops(recording=config.recording)
         self.neighbours: dict[str, Neighbour] = {}
         self.clients = Clients()
-        self.subscriptions = Dissemination()
-        self.advertisements = Dissemination()
+        self.subscriptions = RoutingTable()
+        self.advertisements = RoutingTable()
         self.forwarding = Forwarding(config.remembered_max, parts)
         self.settling = Settling(
             config.id,
@@ -131,7 +131,7 @@ class Broker:
         )
         self._parse = parse
         gate = Gate(
-            stranger=self._stranger,
+            rejection=self._rejection,
             is_client=self.clients.__contains__,
             refusal=self._refusal,
             control=self._decoded,
@@ -139,16 +139,16 @@ class Broker:
         )
         self._read = Reader(self.forwarding, gate, self.drops, decode).read
         self._handlers: dict[type, Callable[[Any, float], list[Effect]]] = {
-            Told: self._told,
+            ControlReceived: self._told,
             LinkUp: self._link_up,
             LinkDown: self._link_down,
-            Away: self._away,
-            Back: self._back,
-            GaveUp: self._gave_up,
-            Inspect: self._inspect,
+            NeighbourAway: self._away,
+            NeighbourBack: self._back,
+            NotificationsMissed: self._gave_up,
+            SurveyRequested: self._inspect,
             ClientUp: self._client_up,
             ClientDown: self._client_down,
-            Fired: self._fired,
+            Tick: self._tick,
         }
         self._message_handlers: dict[type, Callable[[str, Any, float], list[Effect]]] = {
             Subscribe: self._subscribe,
@@ -163,13 +163,18 @@ class Broker:
 
     def handle(self, event: Event, now: float) -> list[Effect]:
         """Take an event; what the driver has to do because of it, in order."""
-        if type(event) is Received:  # by far the most frequent
+        if type(event) is FramesReceived:  # by far the most frequent
             return self._read(event, now)
         return self._handlers[type(event)](event, now)
 
+    @property
+    def next_at(self) -> float | None:
+        """When the driver has to bring the next `Tick` at the latest; None if nothing is due."""
+        return self.settling.next_at
+
     # Who may send what
 
-    def _stranger(self, source: str) -> Drop | None:
+    def _rejection(self, source: str) -> Drop | None:
         """Why nothing is taken from a source, if so."""
         if source in self.clients:
             return None
@@ -195,12 +200,12 @@ class Broker:
             message = CODEC.decode(body)
         except SapwoodError as problem:
             return self._malformed(source, problem, request=0)
-        return self._told(Told(source, message), now)
+        return self._told(ControlReceived(source, message), now)
 
-    def _told(self, event: Told, now: float) -> list[Effect]:
-        stranger = self._stranger(event.source)
-        if stranger is not None:
-            return self.drops.count(stranger, event.source)
+    def _told(self, event: ControlReceived, now: float) -> list[Effect]:
+        rejection = self._rejection(event.source)
+        if rejection is not None:
+            return self.drops.count(rejection, event.source)
         handler = self._message_handlers.get(type(event.message))
         if handler is None:
             return self.drops.count(Drop.NOT_FOR_BROKERS, event.source)
@@ -219,7 +224,7 @@ class Broker:
         return self._give_up(source, message, now, ADVERTISED, self.advertisements)
 
     def _probe(self, source: str, message: Probe, now: float) -> list[Effect]:
-        return self.settling.probed(source, message)
+        return self.settling.probed(source, message, now)
 
     def _echo(self, source: str, message: Echo, now: float) -> list[Effect]:
         return self.settling.echoed(source, message, now)
@@ -229,7 +234,7 @@ class Broker:
             return self.drops.count(Drop.NOT_FOR_BROKERS, source)
         return self.settling.request(source, message.request, now)
 
-    def _inspect(self, event: Inspect, now: float) -> list[Effect]:
+    def _inspect(self, event: SurveyRequested, now: float) -> list[Effect]:
         return self.settling.request(self.id, event.request, now)
 
     def report(self) -> BrokerReport:
@@ -256,7 +261,7 @@ class Broker:
         message: Subscribe | Advertise,
         now: float,
         kind: str,
-        table: Dissemination,
+        table: RoutingTable,
     ) -> list[Effect]:
         """A subscription or advertisement comes, perhaps in place of one with the same id."""
         try:
@@ -282,7 +287,7 @@ class Broker:
         message: Unsubscribe | Unadvertise,
         now: float,
         kind: str,
-        table: Dissemination,
+        table: RoutingTable,
     ) -> list[Effect]:
         """A subscription or advertisement goes."""
         entry_id = self._entry_id(source, message.id)
@@ -303,14 +308,14 @@ class Broker:
         """The id of an entry: two clients may use the same, so the session becomes part of it."""
         return f"{source}/{message_id}" if source in self.clients else message_id
 
-    def _add(self, table: Dissemination, entry: Entry) -> None:
+    def _add(self, table: RoutingTable, entry: Entry) -> None:
         table.add(entry)
         if table is self.subscriptions:
             self.forwarding.add(entry)
         else:
             self._advertisements_changed(entry.destination)
 
-    def _remove(self, table: Dissemination, source: str, entry_id: str) -> Entry | None:
+    def _remove(self, table: RoutingTable, source: str, entry_id: str) -> Entry | None:
         entry = table.remove(source, entry_id)
         if entry is not None:
             if table is self.subscriptions:
@@ -370,17 +375,17 @@ class Broker:
         self._forget(name)
         return [*self._tell_all(), *self.settling.remove_neighbour(name, now)]
 
-    def _away(self, event: Away, now: float) -> list[Effect]:
+    def _away(self, event: NeighbourAway, now: float) -> list[Effect]:
         return self.settling.neighbour_away(event.neighbour, now)
 
-    def _back(self, event: Back, now: float) -> list[Effect]:
+    def _back(self, event: NeighbourBack, now: float) -> list[Effect]:
         self.settling.neighbour_back(event.neighbour)
         return []
 
-    def _gave_up(self, event: GaveUp, now: float) -> list[Effect]:
-        stranger = self._stranger(event.neighbour)
-        if stranger is not None:
-            return self.drops.count(stranger, event.neighbour)
+    def _gave_up(self, event: NotificationsMissed, now: float) -> list[Effect]:
+        rejection = self._rejection(event.neighbour)
+        if rejection is not None:
+            return self.drops.count(rejection, event.neighbour)
         return self._pass_on_missed(
             event.neighbour, Missed(event.count, f"{event.neighbour}-{self.id}")
         )
@@ -430,8 +435,8 @@ class Broker:
                 self._remove(table, destination, entry.id)
         self.forwarding.forget()
 
-    def _fired(self, event: Fired, now: float) -> list[Effect]:
-        return self.settling.fired(event.timer, now)
+    def _tick(self, event: Tick, now: float) -> list[Effect]:
+        return self.settling.tick(now)
 
     # What is told to others
 
@@ -471,7 +476,7 @@ class Broker:
     ) -> list[Effect]:
         if source not in self.clients:
             return []
-        self.clients.claim(source, entry_id, Claim(kind, filter))
+        self.clients.claim(source, entry_id, ClientEntry(kind, filter))
         effects = self._recorded(kind, source, filter)
         if replaced is not None and not self.clients.has_equal(source, kind, replaced):
             effects += self._recorded(_ENDS[kind], source, replaced)
@@ -498,7 +503,7 @@ class Broker:
 
 
 def _told_differences(
-    table: Dissemination,
+    table: RoutingTable,
     begin: type[Subscribe | Advertise],
     end: type[Unsubscribe | Unadvertise],
 ) -> list[Effect]:

@@ -16,7 +16,7 @@ from sapwood.filters.values import Value
 SUBSCRIBED, ADVERTISED = "subscribed", "advertised"
 
 
-class Claim:
+class ClientEntry:
     """One thing a client claimed. Claiming it again after giving it up makes another one."""
 
     __slots__ = ("filter", "kind")
@@ -30,7 +30,7 @@ class Clients:
     """The sessions of local clients, with their claims by kind and id."""
 
     def __init__(self) -> None:
-        self._claims: dict[str, dict[tuple[str, str], Claim]] = {}
+        self._claims: dict[str, dict[tuple[str, str], ClientEntry]] = {}
         self._equal: Counter[tuple[str, str, Filter]] = Counter()
 
     def __contains__(self, client: object) -> bool:
@@ -61,7 +61,7 @@ class Clients:
         del self._claims[client]
         return True
 
-    def claim(self, client: str, entry_id: str, claim: Claim) -> None:
+    def claim(self, client: str, entry_id: str, claim: ClientEntry) -> None:
         """A client claims something, perhaps in place of what it had under the id."""
         self.give_up(client, claim.kind, entry_id)
         self._claims[client][claim.kind, entry_id] = claim
@@ -76,7 +76,7 @@ class Clients:
             if not self._equal[key]:
                 del self._equal[key]
 
-    def standing(self, client: str, kind: str, entry_id: str) -> Claim | None:
+    def standing(self, client: str, kind: str, entry_id: str) -> ClientEntry | None:
         """What a client claims under an id now."""
         return self._claims.get(client, {}).get((kind, entry_id))
 

@@ -28,7 +28,6 @@ class Drop(StrEnum):
     REFUSED = "refused"
     REPEATED = "repeated"
     STRAY = "a probe or echo that belongs to nothing"
-    TIMER_UNKNOWN = "an unknown timer"
     UNADVERTISED = "an unadvertisement never advertised"
     UNKNOWN_SENDER = "from an unknown sender"
     UNSUBSCRIBED = "an unsubscription never subscribed"

@@ -28,13 +28,6 @@ class Send(_Effect, frozen=True):
     message: Message
 
 
-class SetTimer(_Effect, frozen=True):
-    """Bring a `Fired` at a time; a timer of the same name is replaced."""
-
-    timer: str
-    at: float
-
-
 class Record(_Effect, frozen=True):
     """Write a row into the trace."""
 
@@ -42,4 +35,4 @@ class Record(_Effect, frozen=True):
     fields: dict[str, Any]
 
 
-Effect: TypeAlias = Forward | Send | SetTimer | Record
+Effect: TypeAlias = Forward | Send | Record

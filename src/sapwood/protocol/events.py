@@ -13,14 +13,14 @@ class _Event(msgspec.Struct, frozen=True, gc=False):
     """What all events share."""
 
 
-class Received(_Event, frozen=True):
+class FramesReceived(_Event, frozen=True):
     """Whole frames from a neighbour or client, as many as one read brought."""
 
     source: str
     data: bytes
 
 
-class Told(_Event, frozen=True):
+class ControlReceived(_Event, frozen=True):
     """One control message from a neighbour or client, already decoded."""
 
     source: str
@@ -36,6 +36,14 @@ class LinkUp(_Event, frozen=True):
     """How the neighbour learns what to send here: the routing of the edge towards this broker."""
     receives: str = "covering"
     """How this broker learns what to send: the routing of the edge towards the neighbour."""
+    session: int = 0
+    """The session of the neighbour; zero if it is not known."""
+    addresses: tuple[str, ...] = ()
+    """Where the neighbour can be dialled."""
+    features: tuple[str, ...] = ()
+    """What the neighbour can do beyond the first release."""
+    restarted: bool = False
+    """Whether the neighbour is back after a restart and will tell its tables again."""
 
 
 class LinkDown(_Event, frozen=True):
@@ -44,7 +52,7 @@ class LinkDown(_Event, frozen=True):
     neighbour: str
 
 
-class Away(_Event, frozen=True):
+class NeighbourAway(_Event, frozen=True):
     """A neighbour cannot be reached for the time being; what goes to it is kept by the driver.
 
     Its entries stay. What was asked since cannot take effect there before it is back.
@@ -53,20 +61,20 @@ class Away(_Event, frozen=True):
     neighbour: str
 
 
-class Back(_Event, frozen=True):
+class NeighbourBack(_Event, frozen=True):
     """A neighbour can be reached again, and has got everything in between."""
 
     neighbour: str
 
 
-class GaveUp(_Event, frozen=True):
+class NotificationsMissed(_Event, frozen=True):
     """A neighbour had to give up notifications that would have come from it."""
 
     neighbour: str
     count: int
 
 
-class Inspect(_Event, frozen=True):
+class SurveyRequested(_Event, frozen=True):
     """The driver wants a survey; the answer is sent to the broker's own name."""
 
     request: int
@@ -85,25 +93,23 @@ class ClientDown(_Event, frozen=True):
 
 
 class Tick(_Event, frozen=True):
-    """Time has passed: whatever is due is done."""
+    """Time has passed: the broker does what is due.
 
-
-class Fired(_Event, frozen=True):
-    """A timer that the broker had asked for has run out."""
-
-    timer: str
+    Drivers bring one at `Broker.next_at` at the latest, and one every half second in any case, so
+    that no stored time that went wrong can stop anything for good.
+    """
 
 
 Event: TypeAlias = (
-    Received
-    | Told
+    FramesReceived
+    | ControlReceived
     | LinkUp
     | LinkDown
-    | Away
-    | Back
-    | GaveUp
-    | Inspect
+    | NeighbourAway
+    | NeighbourBack
+    | NotificationsMissed
+    | SurveyRequested
     | ClientUp
     | ClientDown
-    | Fired
+    | Tick
 )

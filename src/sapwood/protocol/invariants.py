@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping
 from sapwood.filters.filter import Filter
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.clients import ADVERTISED, SUBSCRIBED
-from sapwood.protocol.settling import DEADLINE, START
 from sapwood.routing.algorithms import FLOODING, strategy
-from sapwood.routing.dissemination import Dissemination
+from sapwood.routing.table import RoutingTable
 
 
 def broker_problems(broker: Broker) -> list[str]:
@@ -95,13 +94,13 @@ def _owed_problems(broker: Broker) -> Iterator[str]:
             yield f"{neighbour} was not told of {name}s: {difference}"
 
 
-def _told_neighbours(broker: Broker, table: Dissemination) -> list[str]:
+def _told_neighbours(broker: Broker, table: RoutingTable) -> list[str]:
     if table is broker.subscriptions or broker.spreads_advertisements:
         return _tree_neighbours(broker)
     return []
 
 
-def _owed(broker: Broker, table: Dissemination, neighbour: str) -> dict[str, Filter]:
+def _owed(broker: Broker, table: RoutingTable, neighbour: str) -> dict[str, Filter]:
     """What a neighbour is owed, from nothing but the entries."""
     is_about_subscriptions = table is broker.subscriptions
     algorithm = broker.config.advertisement_routing
@@ -153,13 +152,11 @@ def _request_problems(broker: Broker) -> Iterator[str]:
     deadlines = [request.deadline for request in requests]
     if deadlines != sorted(deadlines):
         yield "requests are not in the order of their deadlines"
-    if requests and DEADLINE not in settling.timers:
+    if requests and (settling.next_at is None or settling.next_at > min(deadlines)):
         yield "requests wait without a deadline"
     has_wave = broker.id in settling.waves
     if settling.under_way and not has_wave:
         yield "requests wait for a wave that does not exist"
-    if settling.queue and not has_wave and START not in settling.timers:
-        yield "requests wait for a wave that will not start"
 
 
 def _held_problems(broker: Broker, other: Broker) -> Iterator[str]:
@@ -177,5 +174,5 @@ def _held_problems(broker: Broker, other: Broker) -> Iterator[str]:
                 )
 
 
-def _tables(broker: Broker) -> list[tuple[str, Dissemination]]:
+def _tables(broker: Broker) -> list[tuple[str, RoutingTable]]:
     return [("subscription", broker.subscriptions), ("advertisement", broker.advertisements)]

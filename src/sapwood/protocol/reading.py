@@ -2,7 +2,7 @@
 
 Consecutive notifications with the same destinations leave as one run, as the bytes they came in.
 Control messages take effect between the notifications they came between. Nothing is trusted: a
-frame that is cut off, too short, of an unknown type or from a stranger is counted and dropped.
+frame that is cut off, too short, of an unknown type or from nobody known is counted and dropped.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sapwood.errors import SapwoodError
 from sapwood.filters.values import Value
 from sapwood.protocol.drops import Drop, Drops
 from sapwood.protocol.effects import Effect, Forward, Send
-from sapwood.protocol.events import Received
+from sapwood.protocol.events import FramesReceived
 from sapwood.protocol.forwarding import (
     NOWHERE,
     PAIR_AND_SHORT_TEXT,
@@ -66,7 +66,7 @@ class Frame(NamedTuple):
 class Gate(NamedTuple):
     """What a reader has to ask about those whose frames it reads."""
 
-    stranger: Callable[[str], Drop | None]
+    rejection: Callable[[str], Drop | None]
     """Why nothing at all is taken from a source, if so."""
     is_client: Callable[[str], bool]
     refusal: Callable[[str, str, dict[str, Value]], str]
@@ -89,7 +89,7 @@ class Reader:
         self._drops = drops
         self._decode = decode
 
-    def read(self, event: Received, now: float) -> list[Effect]:
+    def read(self, event: FramesReceived, now: float) -> list[Effect]:
         """Take whole frames; what follows from them, in order.
 
         A single notification of a kind seen before takes the short way: that is what a simulator
@@ -121,19 +121,19 @@ class Reader:
 
     def _read_new(self, source: str, data: bytes, body_at: int) -> list[Effect]:
         """A single notification of which not everything is known."""
-        if source not in self._known:  # of whom something is remembered is no stranger
-            stranger = self._gate.stranger(source)
-            if stranger is not None:
-                return self._drops.count(stranger, source)
+        if source not in self._known:  # whoever something is remembered of is known
+            rejection = self._gate.rejection(source)
+            if rejection is not None:
+                return self._drops.count(rejection, source)
         frame = Frame(NOTIFICATION, 0, HEADER_SIZE, body_at, len(data))
         destinations, effects = self._destinations(source, data, frame)
         return [Forward(destinations, data, 1)] if destinations else effects
 
     def _read_many(self, source: str, data: bytes, now: float) -> list[Effect]:
         """Whatever is not a single notification."""
-        stranger = self._gate.stranger(source)
-        if stranger is not None:
-            return self._drops.count(stranger, source)
+        rejection = self._gate.rejection(source)
+        if rejection is not None:
+            return self._drops.count(rejection, source)
         if len(data) < LONG_READ_BYTES or self._is_restricted(source):
             return self._scan(source, data, now)
         return self._route(source, data, now)

@@ -24,7 +24,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from sapwood.protocol.drops import Drop, Drops
-from sapwood.protocol.effects import Effect, Send, SetTimer
+from sapwood.protocol.due import is_due
+from sapwood.protocol.effects import Effect, Send
 from sapwood.protocol.messages import (
     BrokerReport,
     Echo,
@@ -33,8 +34,6 @@ from sapwood.protocol.messages import (
     Settled,
     Surveyed,
 )
-
-START, DEADLINE = "settling.start", "settling.deadline"
 
 UNREACHABLE_MAX = 8
 """Brokers that cannot be reached and are named in an answer; there may be more."""
@@ -90,18 +89,29 @@ class Request:
 class Wave:
     """A wave here: where it came from (nowhere, if it is our own), and whose echo is missing."""
 
-    __slots__ = ("intact", "number", "parent", "reports", "survey", "unreachable", "waiting")
+    __slots__ = (
+        "intact",
+        "number",
+        "parent",
+        "reports",
+        "since",
+        "survey",
+        "unreachable",
+        "waiting",
+    )
 
     def __init__(
         self,
         number: tuple[int, int],
         parent: str | None,
         waiting: set[str],
+        since: float,
         own: BrokerReport | None = None,
     ) -> None:
         self.number = number
         self.parent = parent
         self.waiting = waiting
+        self.since = since
         self.intact = True
         self.unreachable: dict[str, None] = {}
         self.survey = own is not None
@@ -136,8 +146,6 @@ class Settling:
         """Requests for the next wave, in the order of their deadlines."""
         self.under_way: list[Request] = []
         """Requests that our own wave will answer; all older than those in the queue."""
-        self.timers: set[str] = set()
-        """Timers that have been asked for and have not run out."""
         self._broker = broker
         self._session = session
         self._interval = interval
@@ -159,7 +167,7 @@ class Settling:
         Without `on_settled` it asks for a survey.
         """
         self.queue.append(Request(client, number, now + self._patience, on_settled))
-        return [*self._await_deadline(), *self._start_when_due(now)]
+        return self._start_when_due(now)
 
     def forget_client(self, client: str) -> None:
         """A client is gone: nobody waits any more."""
@@ -203,7 +211,7 @@ class Settling:
         """A neighbour can be reached again. Echoes it still owes belong to waves that are over."""
         self.away.pop(neighbour, None)
 
-    def probed(self, source: str, probe: Probe) -> list[Effect]:
+    def probed(self, source: str, probe: Probe, now: float) -> list[Effect]:
         """A wave of another broker arrives."""
         if source not in self.neighbours:
             return self._drops.count(Drop.STRAY, source)
@@ -216,7 +224,7 @@ class Settling:
             echo = Echo(probe.origin, probe.wave, probe.session, intact=False)
             return [*self._drops.count(Drop.STRAY, source), Send(source, echo)]
         behind = [name for name in self.neighbours if name != source and name not in self.away]
-        wave = Wave(number, source, set(behind), self._report() if probe.survey else None)
+        wave = Wave(number, source, set(behind), now, self._report() if probe.survey else None)
         wave.skip(name for name in self.away if name != source)
         if not behind:
             return [Send(source, _echo(probe.origin, wave))]
@@ -235,23 +243,33 @@ class Settling:
             wave.reports += echo.reports[: REPORTS_MAX - len(wave.reports)]
         return self._answered(echo.origin, wave, source, now)
 
-    def fired(self, timer: str, now: float) -> list[Effect]:
-        """A timer has run out, perhaps too early: then it is set again."""
-        if timer not in self.timers:
-            return self._drops.count(Drop.TIMER_UNKNOWN, timer)
-        self.timers.remove(timer)
-        if timer == START:
-            return self._start_when_due(now)
-        effects: list[Effect] = [
-            request.give_up()
-            for request in (*self.under_way, *self.queue)
-            if request.deadline <= now
-        ]
-        self.under_way = [request for request in self.under_way if request.deadline > now]
-        self.queue = [request for request in self.queue if request.deadline > now]
-        if not self.under_way:
+    @property
+    def next_at(self) -> float | None:
+        """When something is due here, if anything is."""
+        times = [request.deadline for request in (*self.under_way, *self.queue)]
+        if self.queue:
+            own = self.waves.get(self._broker)
+            times.append(self._next_start if own is None else own.since + self._patience)
+        return min(times, default=None)
+
+    def tick(self, now: float) -> list[Effect]:
+        """Answer with no whoever has waited too long, and start a wave if one is due.
+
+        A wave that is as old as any request may become has lost an echo: it is given up.
+        """
+        requests = [*self.under_way, *self.queue]
+        late = {id(one) for one in requests if is_due(one.deadline, now, self._patience)}
+        effects: list[Effect] = [one.give_up() for one in requests if id(one) in late]
+        self.under_way = [one for one in self.under_way if id(one) not in late]
+        self.queue = [one for one in self.queue if id(one) not in late]
+        for origin, wave in list(self.waves.items()):
+            if is_due(wave.since + self._patience, now, self._patience):
+                del self.waves[origin]
+        if late and not self.under_way:
             self.waves.pop(self._broker, None)
-        return [*effects, *self._await_deadline(), *self._start_when_due(now)]
+        elif self._broker not in self.waves:
+            self.queue, self.under_way = self.under_way + self.queue, []
+        return effects + self._start_when_due(now)
 
     def _contradicts(self, probe: Probe, last: Wave | None) -> bool:
         """Whether a probe came round a circle, is older than one that was here, or one too many."""
@@ -261,22 +279,12 @@ class Settling:
             return len(self.waves) >= ORIGINS_MAX
         return (probe.session, probe.wave) <= last.number
 
-    def _await_deadline(self) -> list[Effect]:
-        first = next(iter(self.under_way or self.queue), None)
-        if first is None or DEADLINE in self.timers:
-            return []
-        self.timers.add(DEADLINE)
-        return [SetTimer(DEADLINE, first.deadline)]
-
     def _start_when_due(self, now: float) -> list[Effect]:
         if self._broker in self.waves or not self.queue:
             return []
-        if now >= self._next_start:
+        if is_due(self._next_start, now, self._interval):
             return self._start(now)
-        if START in self.timers:
-            return []
-        self.timers.add(START)
-        return [SetTimer(START, self._next_start)]
+        return []
 
     def _start(self, now: float) -> list[Effect]:
         self._count += 1
@@ -285,7 +293,7 @@ class Settling:
         reachable = [name for name in self.neighbours if name not in self.away]
         survey = any(request.is_survey for request in self.under_way)
         number = (self._session, self._count)
-        wave = Wave(number, None, set(reachable), self._report() if survey else None)
+        wave = Wave(number, None, set(reachable), now, self._report() if survey else None)
         wave.skip(self.away)
         if not reachable:
             return self._finish(wave, now)

@@ -11,130 +11,14 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from sapwood.protocol.link.channel import ChannelLimits
+from sapwood.protocol.link.limits import FRAME_BYTES, ClientLimits, LinkLimits
 
 DEFAULT_PORT = 7470
 
 Routing: TypeAlias = Literal["covering", "flooding", "identity", "merging", "simple"]
-SlowPolicy: TypeAlias = Literal["drop_oldest", "disconnect", "block"]
 
-_KIB = 1024
-_FRAME_BYTES = 64 * _KIB
-"""A buffer that cannot hold a few ordinary frames only gives up what it takes."""
-
-
-class LinkSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Between brokers."""
-
-    buffer_bytes: Annotated[
-        int,
-        Meta(
-            ge=_FRAME_BYTES,
-            description="Notifications kept for a neighbour until it has acknowledged them. "
-            "Beyond it the oldest are given up, counted and reported.",
-        ),
-    ] = 16 * 2**20
-    control_bytes: Annotated[
-        int,
-        Meta(
-            ge=_FRAME_BYTES,
-            description="Room for control messages to a neighbour. Beyond it the link starts anew.",
-        ),
-    ] = 16 * 2**20
-    window_bytes: Annotated[
-        int, Meta(ge=_KIB, description="Notifications a neighbour may send ahead.")
-    ] = 2**20
-    silence_seconds: Annotated[
-        float,
-        Meta(
-            ge=0.5,
-            description="Time without a frame after which a connection is taken for dead.",
-        ),
-    ] = 10.0
-    slow_seconds: Annotated[
-        float,
-        Meta(
-            ge=0.0,
-            description="How long a slow neighbour may hold publishers back "
-            "before notifications are given up.",
-        ),
-    ] = 5.0
-    retry_first_seconds: Annotated[
-        float,
-        Meta(
-            gt=0.0,
-            description="Time before the first attempt to connect again; "
-            "doubled for each further one.",
-        ),
-    ] = 0.1
-    retry_max_seconds: Annotated[
-        float, Meta(gt=0.0, description="Longest time between two attempts to connect.")
-    ] = 15.0
-
-    def channel(self) -> ChannelLimits:
-        """The limits of the stream to a neighbour."""
-        return _limits(self)
-
-
-class ClientSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Between a broker and its clients."""
-
-    max_clients: Annotated[
-        int, Meta(ge=0, description="Clients that may be connected at a time.")
-    ] = 10_000
-    buffer_bytes: Annotated[
-        int,
-        Meta(
-            ge=_FRAME_BYTES,
-            description="Notifications kept for a client until it has acknowledged them. "
-            "Beyond it slow_policy decides.",
-        ),
-    ] = 16 * 2**20  # more than one source can bring before the client's own socket is read again
-    control_bytes: Annotated[
-        int,
-        Meta(
-            ge=_FRAME_BYTES,
-            description="Room for answers to a client. Beyond it the client is disconnected.",
-        ),
-    ] = 4 * 2**20
-    window_bytes: Annotated[
-        int, Meta(ge=_KIB, description="Notifications a client may send ahead.")
-    ] = 2**18
-    silence_seconds: Annotated[
-        float,
-        Meta(
-            ge=0.5,
-            description="Time without a frame after which a connection is taken for dead.",
-        ),
-    ] = 30.0
-    grace_seconds: Annotated[
-        float,
-        Meta(
-            ge=0.0,
-            description="How long the stream of a client without connection is kept "
-            "for its return.",
-        ),
-    ] = 30.0
-    slow_policy: Annotated[
-        SlowPolicy,
-        Meta(
-            description="What happens when a client does not keep up: drop_oldest gives up the "
-            "oldest notifications, disconnect ends the connection, block lets the clients of "
-            "this broker wait. A client may ask for another policy than this one.",
-        ),
-    ] = "drop_oldest"
-
-    def channel(self) -> ChannelLimits:
-        """The limits of the stream to a client."""
-        return _limits(self)
-
-
-def _limits(of: LinkSettings | ClientSettings) -> ChannelLimits:
-    return ChannelLimits(
-        buffer_bytes=of.buffer_bytes,
-        control_bytes=of.control_bytes,
-        window_bytes=of.window_bytes,
-    )
+LinkSettings = LinkLimits
+ClientSettings = ClientLimits
 
 
 class TraceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -148,7 +32,7 @@ class TraceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     queue_bytes: Annotated[
         int,
         Meta(
-            ge=_FRAME_BYTES,
+            ge=FRAME_BYTES,
             description="What may wait to be written. Beyond it rows are left out, "
             "with a trace_gap.",
         ),
@@ -252,8 +136,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     data: Annotated[
         str,
         Meta(
-            description="Directory for what must outlive the process: the session number, and "
-            "that the broker was part of its network. "
+            description="Directory for what must outlive the process: the session number, "
+            "who the neighbours were, and that the broker was part of its network. "
             "Empty for none: then the clock of the machine must not go back between two starts."
         ),
     ] = ""
@@ -288,6 +172,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             "everything.",
         ),
     ] = 2.0
+    restore_seconds: Annotated[
+        float,
+        Meta(
+            ge=0.0,
+            description="How long a broker that was restarted waits for the neighbours it had, by "
+            "what is in its data directory, before it takes part again. They keep what goes "
+            "to it meanwhile.",
+        ),
+    ] = 10.0
     link: LinkSettings = LinkSettings()
     client: ClientSettings = ClientSettings()
     trace: TraceSettings = TraceSettings()

@@ -56,6 +56,7 @@ class Upkeep:
         self.start()
         node = self._node
         now = node.clock.now()
+        node.tick()
         for connection, peer in node.connected():
             self._look_after(connection, peer, now)
         for peer in list(node.peers.values()):

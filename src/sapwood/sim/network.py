@@ -7,6 +7,7 @@ their broker: what passes between them takes no time.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
@@ -19,16 +20,16 @@ from sapwood.errors import TopologyError
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 from sapwood.protocol.broker import Broker, BrokerConfig
-from sapwood.protocol.effects import Forward, Record, Send, SetTimer
+from sapwood.protocol.effects import Forward, Record, Send
 from sapwood.protocol.events import (
     ClientDown,
     ClientUp,
+    ControlReceived,
     Event,
-    Fired,
+    FramesReceived,
     LinkDown,
     LinkUp,
-    Received,
-    Told,
+    Tick,
 )
 from sapwood.protocol.forwarding import Parts
 from sapwood.protocol.invariants import network_problems
@@ -49,15 +50,16 @@ MEMO_MAX = 65_536
 
 
 class Station:
-    """A broker with what the network keeps for it: its links by neighbour, and its timers."""
+    """A broker with what the network keeps for it: its links by neighbour, and when it ticks."""
 
-    __slots__ = ("broker", "door", "links", "name", "timers")
+    __slots__ = ("broker", "door", "links", "name", "tick_at")
 
     def __init__(self, broker: Broker) -> None:
         self.name = broker.id
         self.broker = broker
         self.links: dict[str, Direction] = {}
-        self.timers: dict[str, float] = {}
+        self.tick_at = math.inf
+        """The next tick that is scheduled; others that still are have been overtaken."""
         self.door = Direction(self, lambda random: 0.0)
 
 
@@ -104,7 +106,8 @@ class Network:
         self._stations: dict[str, Station] = {}
         self._random = random
         self._arrival = self._arrive
-        """The method bound once: it is scheduled for every hop."""
+        self._control_arrival = self._control_arrives
+        """The methods bound once: one of them is scheduled for every hop."""
         self._record = record
         self._config = dict(config or {})
         self._decode = lru_cache(MEMO_MAX)(decode_head)
@@ -112,7 +115,6 @@ class Network:
         self._parse = lru_cache(MEMO_MAX)(Filter)
         self._effects: dict[type, Callable[[Station, Any], None]] = {
             Send: self._send,
-            SetTimer: self._set_timer,
             Record: self._record_effect,
         }
 
@@ -226,7 +228,7 @@ class Network:
         return client, client.next_request() if settle else 0
 
     def _tell(self, client: SimulatedClient, message: Message) -> None:
-        self.handle(client.broker, Told(client.session, message))
+        self.handle(client.broker, ControlReceived(client.session, message))
 
     def publish(
         self,
@@ -249,14 +251,17 @@ class Network:
                 attributes=msgspec.json.encode(dict(attributes)).decode(),
                 bytes=len(frame),
             )
-        self.handle(client.broker, Received(session, frame))
+        self.handle(client.broker, FramesReceived(session, frame))
         return sequence
 
     # Driving
 
     def handle(self, name: str, event: Event) -> None:
         """Bring an event to a broker and do what it asks, in order."""
-        self._arrive(self._stations[name].door, event)
+        station = self._stations[name]
+        self._arrive(station.door, event)
+        if type(event) is not FramesReceived:
+            self._plan_tick(station)
 
     def _arrive(self, direction: Direction, event: Event) -> None:
         """Something comes out of a link: bring it to the broker and do what it asks, in order.
@@ -271,7 +276,7 @@ class Network:
             if type(effect) is not Forward:
                 self._effects[type(effect)](station, effect)
                 continue
-            forwarded = Received(station.name, effect.data)
+            forwarded = FramesReceived(station.name, effect.data)
             for destination in effect.destinations:
                 if destination in links:
                     onward = links[destination]
@@ -292,20 +297,35 @@ class Network:
             direction.control[type(effect.message).__name__] += 1
             arrival = self.kernel.now + direction.delay(self._random)
             direction.last_arrival = max(arrival, direction.last_arrival)
-            told = Told(station.name, effect.message)
-            self.kernel.soon(direction.last_arrival, self._arrival, direction, told)
+            told = ControlReceived(station.name, effect.message)
+            self.kernel.soon(direction.last_arrival, self._control_arrival, direction, told)
         elif effect.destination in self.clients:
             self.clients[effect.destination].answer(effect.message)
 
-    def _set_timer(self, station: Station, effect: SetTimer) -> None:
-        at = max(effect.at, self.kernel.now)
-        station.timers[effect.timer] = at
-        self.kernel.at(at, self._fire, station, effect.timer, at)
+    def _control_arrives(self, direction: Direction, event: Event) -> None:
+        """A control message comes out of a link: it may move the next tick."""
+        self._arrive(direction, event)
+        self._plan_tick(direction.target)
 
-    def _fire(self, station: Station, timer: str, at: float) -> None:
-        if station.timers.get(timer) == at:
-            del station.timers[timer]
-            self._arrive(station.door, Fired(timer))
+    def _plan_tick(self, station: Station) -> None:
+        """Schedule the next tick of a broker, unless one comes early enough anyway."""
+        at = station.broker.next_at
+        if at is not None and at < station.tick_at:
+            station.tick_at = max(at, self.kernel.now)
+            self.kernel.at(station.tick_at, self._tick, station, station.tick_at)
+
+    def _tick(self, station: Station, at: float) -> None:
+        """Bring a tick, if it was not overtaken and something is due; else nothing happens.
+
+        So what was scheduled for something that has been done meanwhile keeps no run alive.
+        """
+        if station.tick_at != at:
+            return
+        station.tick_at = math.inf
+        due = station.broker.next_at
+        if due is not None and due <= self.kernel.now:
+            self._arrive(station.door, Tick())
+        self._plan_tick(station)
 
     def _deliver(self, session: str, data: bytes) -> None:
         client = self.clients.get(session)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from sapwood.filters.values import Value
 from sapwood.protocol.broker import Broker
-from sapwood.protocol.events import Event, Received
+from sapwood.protocol.events import Event, FramesReceived
 from sapwood.sim.network import Direction, Network
 from sapwood.sim.run import Simulation
 from sapwood.sim.scenario import Scenario
@@ -47,7 +47,7 @@ def watched_network(notification: str) -> type[Network]:
             super()._arrive(direction, event)
 
         def _look(self, name: str, event: Event) -> None:
-            if not isinstance(event, Received) or self._record is None:
+            if not isinstance(event, FramesReceived) or self._record is None:
                 return
             for publisher, sequence, attributes in _notifications(event.data):
                 if f"{publisher}:{sequence}" == notification:

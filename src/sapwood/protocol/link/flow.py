@@ -3,8 +3,12 @@
 A destination whose stream is more than half full is *congested*; the credit of every source that
 sends to it is withheld until it is down to a quarter. Only those sources wait: one slow neighbour
 does not stop the rest. Acknowledgements are always read and need no credit, so nobody waits for
-somebody who waits for him. A neighbour may hold others back for a stated time only; then its
-notifications are given up down to a quarter, which is counted and reported like any loss.
+somebody who waits for them.
+
+Slowness is no progress. A neighbour that acknowledges holds its publishers back for as long as it
+takes, so a slow link slows them and loses nothing, and the backlog of an outage drains whole. One
+that acknowledges nothing holds others back for a stated time only; then its notifications are
+given up down to a quarter, which is counted and reported like any loss.
 
 A slow client holds back nobody, unless its policy is ``block``, and then only clients of the same
 broker.
@@ -12,20 +16,22 @@ broker.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Final
 
 from sapwood.protocol.link.peer import Peer
 
 BLOCK, DISCONNECT, DROP_OLDEST = "block", "disconnect", "drop_oldest"
-SLOW_POLICIES = (DROP_OLDEST, DISCONNECT, BLOCK)
+SLOW_POLICIES: Final = (DROP_OLDEST, DISCONNECT, BLOCK)
 
 
 class Flow:
-    """Who holds back whom."""
+    """Who holds back whom, among the peers of one node."""
 
-    def __init__(self, slow_seconds: float) -> None:
+    def __init__(self, slow_seconds: float, peers: Mapping[str, Peer]) -> None:
         self._slow_seconds = slow_seconds
-        self._congested: dict[Peer, None] = {}
+        self._peers = peers
+        self._congested: dict[str, None] = {}
 
     def __len__(self) -> int:
         """How many destinations do not keep up."""
@@ -36,47 +42,57 @@ class Flow:
         if not destination.channel.connected:
             return  # nobody waits for someone who is away: what does not fit is given up
         if destination is source:
-            return  # whoever waited for himself would wait for ever
+            return  # whoever waited for themselves would wait for ever
         if destination.is_client and (destination.slow_policy != BLOCK or not source.is_client):
             return
         if destination.congested_since is None:
             destination.congested_since = now
-            self._congested[destination] = None
-        destination.holds[source] = None
-        source.holders[destination] = None
+            self._congested[destination.name] = None
+        destination.holds[source.name] = None
+        source.holders[destination.name] = None
         source.channel.withheld = True
 
-    def drained(self, destination: Peer) -> None:
-        """A destination got rid of something: perhaps enough."""
+    def drained(self, destination: Peer) -> list[Peer]:
+        """A destination got rid of something, perhaps enough: those it no longer holds back."""
         channel = destination.channel
         if channel.buffered <= channel.limits.buffer_bytes // 4:
-            self.release(destination)
+            return self.release(destination)
+        return []
 
-    def release(self, destination: Peer) -> None:
-        """A destination holds nobody back any more."""
+    def release(self, destination: Peer) -> list[Peer]:
+        """A destination holds nobody back any more; those who may send again."""
         destination.congested_since = None
-        self._congested.pop(destination, None)
-        for source in destination.holds:
-            source.holders.pop(destination, None)
+        self._congested.pop(destination.name, None)
+        freed: list[Peer] = []
+        for name in destination.holds:
+            source = self._peers.get(name)
+            if source is None:
+                continue
+            source.holders.pop(destination.name, None)
             if not source.holders:
                 source.channel.withheld = False
-                source.acknowledge()
+                freed.append(source)
         destination.holds.clear()
+        return freed
 
-    def forget(self, peer: Peer) -> None:
-        """Somebody is gone."""
-        self.release(peer)
-        for destination in peer.holders:
-            destination.holds.pop(peer, None)
+    def forget(self, peer: Peer) -> list[Peer]:
+        """Somebody is gone; those who may send again."""
+        freed = self.release(peer)
+        for name in peer.holders:
+            destination = self._peers.get(name)
+            if destination is not None:
+                destination.holds.pop(peer.name, None)
         peer.holders.clear()
         peer.channel.withheld = False
+        return freed
 
-    def overdue(self, now: float) -> Iterable[Peer]:
-        """Neighbours that have held others back for too long."""
+    def stuck(self, now: float) -> list[Peer]:
+        """Neighbours that hold others back and have made no progress for too long."""
         return [
             peer
-            for peer in self._congested
-            if not peer.is_client
+            for peer in map(self._peers.get, self._congested)
+            if peer is not None
+            and not peer.is_client
             and peer.congested_since is not None
-            and now - peer.congested_since >= self._slow_seconds
+            and now - max(peer.congested_since, peer.progress_at) >= self._slow_seconds
         ]

@@ -1,23 +1,22 @@
-"""A neighbour or client as the driver sees it: its stream, and perhaps a connection."""
+"""A neighbour or client as the node sees it: its stream, and perhaps a line."""
 
 from __future__ import annotations
 
-import asyncio
-
 from sapwood.protocol.link.channel import Channel
-from sapwood.runtime.connection import Connection
+from sapwood.protocol.link.line import Line
 
 
 class Peer:
-    """Whoever frames are exchanged with, across connections."""
+    """Whoever frames are exchanged with, across connections. Plain data."""
 
     __slots__ = (
         "addresses",
         "away_since",
         "channel",
+        "claimed_again",
         "congested_since",
-        "connection",
-        "disconnected",
+        "ended_orderly",
+        "features",
         "frames_in",
         "frames_out",
         "given_up_seen",
@@ -27,7 +26,11 @@ class Peer:
         "in_tree",
         "is_client",
         "is_condemned",
+        "line",
+        "lost_there",
         "name",
+        "progress_at",
+        "secret",
         "session",
         "slow_policy",
     )
@@ -39,31 +42,43 @@ class Peer:
         channel: Channel,
         *,
         is_client: bool,
+        secret: str = "",
         slow_policy: str = "",
         in_tree: bool = True,
         addresses: tuple[str, ...] = (),
+        features: tuple[str, ...] = (),
     ) -> None:
         self.name = name
         self.session = session
         self.channel = channel
         self.is_client = is_client
+        self.secret = secret
+        """What has to be shown to resume the stream; empty: nothing, as with older releases."""
         self.in_tree = in_tree
         self.addresses = addresses
+        self.features = features
         self.slow_policy = slow_policy
-        self.connection: Connection | None = None
-        self.disconnected = asyncio.Event()
-        """Set while there is no connection."""
+        self.line: Line | None = None
         self.away_since: float | None = None
-        """When the connection was lost; None while there is one."""
+        """When the line was lost; None while there is one."""
         self.heard_at = 0.0
-        """When something last came over the connection that was lost."""
+        """When something last came over the line that was lost."""
+        self.ended_orderly = False
+        """Whether the session at the other end said that it shuts down: then it has not looked at
+        what it did not acknowledge."""
+        self.lost_there = -1
+        """How many notifications ended with the session at the other end; -1 if not known."""
         self.is_condemned = False
-        """Whether this client is about to be sent away."""
+        """Whether this client is to be sent away when the event is done."""
         self.congested_since: float | None = None
-        self.holds: dict[Peer, None] = {}
+        self.progress_at = 0.0
+        """When the other end last acknowledged something."""
+        self.holds: dict[str, None] = {}
         """Those whose credit is withheld because this one does not keep up."""
-        self.holders: dict[Peer, None] = {}
+        self.holders: dict[str, None] = {}
         """Those because of whom the credit of this one is withheld."""
+        self.claimed_again: set[tuple[str, str]] | None = None
+        """Of a client that was lost by another broker or session: what it has asked for since."""
         self.given_up_seen = 0
         self.frames_in = 0
         self.frames_out = 0
@@ -77,15 +92,3 @@ class Peer:
     def is_untouched(self) -> bool:
         """Whether nothing has come over the stream, and nothing has arrived."""
         return self.channel.received == 0 and self.channel.acknowledged == 0
-
-    def flush(self) -> None:
-        """Send what may be sent."""
-        if self.connection is not None and self.channel.connected:
-            runs = self.channel.take()
-            if runs:
-                self.connection.write(b"".join(runs))
-
-    def acknowledge(self) -> None:
-        """Tell the other side how far this one is, if it does not know."""
-        if self.connection is not None and self.channel.connected and self.channel.owes_ack:
-            self.connection.write(self.channel.ack())

@@ -9,8 +9,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from routing.definitions import DEFINITIONS
 from routing.near import draw_pool
 from sapwood.filters import Filter
-from sapwood.routing.dissemination import Dissemination
 from sapwood.routing.strategy import Difference, Entry
+from sapwood.routing.table import RoutingTable
 
 DESTINATIONS = ("client", "X", "Y", "Z")
 NEIGHBOURS = DESTINATIONS[1:]
@@ -26,7 +26,7 @@ class Table(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.table = Dissemination()
+        self.table = RoutingTable()
         self.entries: dict[tuple[str, str], Filter] = {}
         self.open: dict[str, str] = {}
         self.scopes: dict[str, Filter] = {}
@@ -118,7 +118,7 @@ ONE, TWO, BOTH = Filter("a = 1"), Filter("a = 2"), Filter("a in (1, 2)")
 
 
 def test_nobody_is_owed_what_it_asked_for_itself() -> None:
-    table = Dissemination()
+    table = RoutingTable()
     for neighbour in ("X", "Y"):
         table.open(neighbour, "identity")
     table.add(Entry("X", ONE.id, ONE))
@@ -127,7 +127,7 @@ def test_nobody_is_owed_what_it_asked_for_itself() -> None:
 
 
 def test_a_neighbour_that_opens_is_told_everything_and_one_that_closes_nothing() -> None:
-    table = Dissemination()
+    table = RoutingTable()
     table.add(Entry("c", "1", ONE))
     table.open("X", "identity")
     assert list(table.differences()) == [("X", Difference([(ONE.id, ONE)], []))]
@@ -140,7 +140,7 @@ def test_a_neighbour_that_opens_is_told_everything_and_one_that_closes_nothing()
 
 
 def test_an_entry_replaces_the_one_under_its_id() -> None:
-    table = Dissemination()
+    table = RoutingTable()
     table.open("X", "identity")
     table.open("Y", "simple")
     table.add(Entry("c", "1", ONE))
@@ -157,7 +157,7 @@ def test_an_entry_replaces_the_one_under_its_id() -> None:
 
 def test_a_later_advertisement_pulls_what_it_needs_and_no_more() -> None:
     advertised: list[Filter] = []
-    table = Dissemination()
+    table = RoutingTable()
     table.open("X", "simple", lambda filter: any(map(filter.overlaps, advertised)))
     for number, filter in enumerate((ONE, TWO, BOTH)):
         table.add(Entry("c", str(number), filter))
@@ -174,7 +174,7 @@ def test_a_later_advertisement_pulls_what_it_needs_and_no_more() -> None:
 
 
 def test_rescoping_whoever_has_no_scope_changes_nothing() -> None:
-    table = Dissemination()
+    table = RoutingTable()
     table.add(Entry("c", "1", ONE))
     table.open("X", "simple")
     table.rescope("X")
@@ -183,7 +183,7 @@ def test_rescoping_whoever_has_no_scope_changes_nothing() -> None:
 
 
 def test_an_unknown_algorithm_leaves_the_table_as_it_was() -> None:
-    table = Dissemination()
+    table = RoutingTable()
     table.open("X", "simple")
     table.add(Entry("c", "1", ONE))
     with pytest.raises(ValueError, match="no routing algorithm 'magic'"):

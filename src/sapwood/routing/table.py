@@ -17,7 +17,7 @@ Scope = Callable[[Filter], bool]
 """Says whether a neighbour is concerned by entries with a filter."""
 
 
-class OpenEdge:
+class EdgeLedger:
     """One neighbour that is told: its algorithm, its scope, and the entries within it."""
 
     def __init__(self, strategy: Strategy, scope: Scope | None) -> None:
@@ -54,12 +54,12 @@ class OpenEdge:
             self.strategy.remove(entry)
 
 
-class Dissemination:
+class RoutingTable:
     """Entries by destination and id, and a strategy for each neighbour that is told of them."""
 
     def __init__(self) -> None:
         self._entries: dict[str, dict[str, Filter]] = {}
-        self._edges: dict[str, OpenEdge] = {}
+        self._edges: dict[str, EdgeLedger] = {}
 
     def __len__(self) -> int:
         """How many entries there are."""
@@ -106,7 +106,7 @@ class Dissemination:
 
     def open(self, neighbour: str, algorithm: str, scope: Scope | None = None) -> None:
         """Begin to owe a neighbour; everything within its scope is new to it."""
-        edge = OpenEdge(strategy(algorithm), scope)
+        edge = EdgeLedger(strategy(algorithm), scope)
         for entry in self._of_others(neighbour):
             edge.add(entry)
         self._edges[neighbour] = edge

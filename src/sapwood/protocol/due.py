@@ -1,0 +1,14 @@
+"""Stored times, used so that a wrong one does no lasting harm.
+
+A broker keeps the times at which something is due, and looks at them at every tick. A time that was
+spoilt (far in the future, or no number at all) must not mean that something never happens: whatever
+does not lie within its own period from now is due at once.
+"""
+
+from __future__ import annotations
+
+
+def is_due(at: float, now: float, period: float) -> bool:
+    """Whether a time that was stored as at most a period ahead has come, or makes no sense."""
+    # Written so that what is no number is due.
+    return not now < at <= now + period
