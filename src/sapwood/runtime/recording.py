@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sapwood.protocol.effects import Record
-from sapwood.protocol.link.spool import Run
+from sapwood.protocol.link.spool import FrameRun
 from sapwood.protocol.link.peer import Peer
 from sapwood.runtime.tracing import Tracer
 from sapwood.runtime.tracing_frames import Frames
@@ -40,7 +40,7 @@ class Recording:
             fields = {"source": self._broker, "target": peer.name}
             self._record(at, FORWARDED, fields, Frames(data))
 
-    def delivered(self, at: float, peer: Peer, runs: Iterable[Run]) -> None:
+    def delivered(self, at: float, peer: Peer, runs: Iterable[FrameRun]) -> None:
         """A client says that it has got something."""
         if peer.is_client:
             fields = {"client": peer.name, "target": peer.name}
@@ -49,7 +49,7 @@ class Recording:
                     frames = Frames(run.data, run.first, run.first + run.frames)
                     self._record(at, DELIVERED, fields, frames, run.size)
 
-    def dropped(self, at: float, peer: Peer, runs: Iterable[Run], why: str) -> None:
+    def dropped(self, at: float, peer: Peer, runs: Iterable[FrameRun], why: str) -> None:
         """Notifications for somebody were given up."""
         for run in runs:
             if run.data is not None and run.size:

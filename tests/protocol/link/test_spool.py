@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from sapwood.protocol.link.spool import MemorySpool, Run
+from sapwood.protocol.link.spool import MemorySpool, FrameRun
 from sapwood.wire.frames import CONTROL, ENVELOPE_SIZE, NOTIFICATION, frame
 from sapwood.wire.scan import skip
 
@@ -21,12 +21,12 @@ def order(payload: bytes) -> bytes:
     return frame(CONTROL, b"", payload)
 
 
-def notes(*payloads: bytes) -> Run:
+def notes(*payloads: bytes) -> FrameRun:
     data = b"".join(note(payload) for payload in payloads)
-    return Run(data, len(payloads), len(data))
+    return FrameRun(data, len(payloads), len(data))
 
 
-ORDER = Run(order(b"!"), 1, 0)
+ORDER = FrameRun(order(b"!"), 1, 0)
 A, B, C = notes(b"a"), notes(b"b"), notes(b"c")
 
 
@@ -137,7 +137,7 @@ def test_the_oldest_notifications_are_given_up_and_keep_their_place() -> None:
         spool.append(run)
     spool.give_up(A.size + 1, sent_too=False)
     assert spool.given_up == 2
-    assert spool.take(10_000) == [Run(None, 2, 0), ORDER, C]
+    assert spool.take(10_000) == [FrameRun(None, 2, 0), ORDER, C]
 
 
 def test_what_is_on_its_way_is_not_given_up() -> None:
@@ -159,7 +159,7 @@ def test_what_was_given_up_in_doubt_counts_only_if_it_did_not_arrive() -> None:
     spool.release(1)
     spool.rewind()
     assert spool.given_up == 2
-    assert spool.take(0) == [Run(None, 2, 0)]
+    assert spool.take(0) == [FrameRun(None, 2, 0)]
 
 
 def test_giving_up_after_a_partial_acknowledgement_loses_only_the_rest() -> None:
@@ -210,13 +210,13 @@ class SpoolAgainstList(RuleBasedStateMachine):
 
     @rule(payload=st.binary(max_size=3))
     def append_control(self, payload: bytes) -> None:
-        self.spool.append(Run(order(payload), 1, 0))
+        self.spool.append(FrameRun(order(payload), 1, 0))
         self.pushed += 1
         self.places.append((self.pushed, _Place(order(payload), is_control=True)))
 
     @rule(payload=st.binary(max_size=3))
     def insert_control(self, payload: bytes) -> None:
-        self.spool.insert(Run(order(payload), 1, 0))
+        self.spool.insert(FrameRun(order(payload), 1, 0))
         self.pushed += 1
         self.lost = {number + (number > self.sent) for number in self.lost}
         self.places = [(number + (number > self.sent), place) for number, place in self.places]
@@ -281,7 +281,7 @@ class SpoolAgainstList(RuleBasedStateMachine):
         assert self.spool.size >= least  # a run acknowledged in part is still whole
 
 
-def _joined(runs: list[Run], places: list[_Place]) -> list[bytes]:
+def _joined(runs: list[FrameRun], places: list[_Place]) -> list[bytes]:
     """What the runs with data should hold, by the model."""
     out, at = [], 0
     for run in runs:
@@ -297,7 +297,7 @@ def _joined(runs: list[Run], places: list[_Place]) -> list[bytes]:
 TestSpoolAgainstList = SpoolAgainstList.TestCase
 
 
-def _frames_of(run: Run) -> bytes:
+def _frames_of(run: FrameRun) -> bytes:
     """The bytes of a run that may be a part."""
     rest = skip(run.data or b"", run.first)
     return rest[: len(rest) - len(skip(rest, run.frames))]

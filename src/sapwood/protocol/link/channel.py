@@ -25,7 +25,7 @@ import msgspec
 
 from sapwood.errors import FrameError
 from sapwood.protocol.link.handshake import COUNT_MAX, LINK_CODEC, Ack, GivenUp
-from sapwood.protocol.link.spool import MemorySpool, Run, Spool
+from sapwood.protocol.link.spool import FrameRun, MemorySpool, Spool
 
 ACK_FRAMES: Final = 64
 """Frames after which an acknowledgement is due at once."""
@@ -33,7 +33,7 @@ ACK_FRAMES: Final = 64
 _KEPT_SHARE: Final = 7 / 8
 """How full the buffer is after notifications were given up: not each one makes room anew."""
 
-_NOTHING: Final[list[Run]] = []
+_NOTHING: Final[list[FrameRun]] = []
 
 
 class ChannelLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,9 +76,9 @@ class Channel:
 
     # Sending
 
-    def push(self, data: bytes, frames: int) -> list[Run]:
+    def push(self, data: bytes, frames: int) -> list[FrameRun]:
         """Take notifications for the other side; those that had to be given up for them."""
-        self.spool.append(Run(data, frames, len(data)))
+        self.spool.append(FrameRun(data, frames, len(data)))
         if self.spool.size <= self.limits.buffer_bytes:
             return _NOTHING
         return self.shed(int(self.limits.buffer_bytes * _KEPT_SHARE))
@@ -95,7 +95,7 @@ class Channel:
             not self.connected
             or spent > self._credit
             or self.spool.size + size > self._half_full
-            or not self.spool.pass_on(Run(data, frames, size))
+            or not self.spool.pass_on(FrameRun(data, frames, size))
         ):
             return False
         self._spent = spent
@@ -104,7 +104,7 @@ class Channel:
 
     def push_control(self, data: bytes) -> None:
         """Take a control message for the other side."""
-        self.spool.append(Run(data, 1, 0))
+        self.spool.append(FrameRun(data, 1, 0))
 
     def push_refusal(self, data: bytes) -> None:
         """Take a control message that goes before whatever waits.
@@ -112,7 +112,7 @@ class Channel:
         A refusal has to be there before the acknowledgement of what is refused, which waits for
         nothing. It changes no table, so no order is disturbed by it.
         """
-        self.spool.insert(Run(data, 1, 0))
+        self.spool.insert(FrameRun(data, 1, 0))
 
     @property
     def buffered(self) -> int:
@@ -158,7 +158,7 @@ class Channel:
             out.append(LINK_CODEC.encode(GivenUp(run.frames)) if run.data is None else run.data)
         return out
 
-    def acknowledge(self, ack: Ack) -> list[Run]:
+    def acknowledge(self, ack: Ack) -> list[FrameRun]:
         """The other side has taken frames over, and gives credit; the runs that are done with.
 
         An acknowledgement of what was never sent is no acknowledgement.
@@ -169,7 +169,7 @@ class Channel:
         frames, self.acknowledged = ack.received - self.acknowledged, ack.received
         return self.spool.release(frames)
 
-    def shed(self, size: int) -> list[Run]:
+    def shed(self, size: int) -> list[FrameRun]:
         """Give up the oldest notifications until no more than a size is left, if that can be.
 
         What is on its way cannot be called back; without connection nothing is. Gives back what
@@ -183,25 +183,42 @@ class Channel:
         """Whether the other side can have so many frames: else the streams are not the same."""
         return self.acknowledged <= received <= self.sent
 
-    def connect(self, received: int, credit: int) -> list[Run]:
+    def connect(
+        self, received: int, credit: int, granted: int | None = None
+    ) -> list[FrameRun]:
         """A connection is there, and the other side has so many frames; the others are sent.
 
-        Gives back the runs that are done with, like an acknowledgement.
+        `granted` is the credit that the other side was given in the handshake, by default the
+        window. Returns the runs that are acknowledged by this.
         """
         done = self.acknowledge(Ack(received, 0))
         self.spool.rewind()
         self.sent = received
         self.connected = True
         self._credit, self._spent = credit, 0
-        self._taken, self._granted = 0, self.window
+        self._taken, self._granted = 0, self.window if granted is None else granted
         self._acknowledged_in = self.received
         return done
+
+    def inherit(self, before: Channel, *, is_certain: bool) -> list[FrameRun]:
+        """Take over what a former stream to the same peer kept; return what is lost with it.
+
+        A new session of the peer knows nothing of the former stream. What was never sent is sent
+        now. What was sent and not acknowledged may have been passed on by the session that died,
+        so it is lost, and the peer is told how many they were; unless it is certain that the
+        dead session had not looked at it.
+        """
+        kept, lost = before.spool.hand_over(sent_too=is_certain)
+        for run in kept:
+            self.spool.append(run)
+        self.spool.given_up += sum(run.frames for run in lost)
+        return lost
 
     def disconnect(self) -> None:
         """The connection is gone."""
         self.connected = False
 
-    def abandon(self) -> list[Run]:
+    def abandon(self) -> list[FrameRun]:
         """The stream ends; the notifications that are given up with it."""
         return self.spool.clear()
 

@@ -18,6 +18,7 @@ from typing import Annotated, Final, TypeAlias
 import msgspec
 
 from sapwood.protocol.messages import Name
+from sapwood.routing.algorithms import FLOODING
 from sapwood.wire.control import ControlCodec
 from sapwood.wire.frames import LINK
 
@@ -198,10 +199,10 @@ def refusal(hello: Hello, *, network: str, token: str, routing: str) -> Goodbye 
     shown = hello.credentials.get("token", "")
     if token and not compare_digest(shown.encode(), token.encode()):
         return Goodbye(BAD_CREDENTIALS, "the token is missing or wrong; give this network's token")
-    if hello.role == BROKER and hello.routing != routing:
+    if hello.role == BROKER and (hello.routing == FLOODING) != (routing == FLOODING):
         return Goodbye(
             WRONG_ROUTING,
-            f"this network routes by {routing}, not by {hello.routing}; "
-            f"start the broker with --routing {routing}",
+            f"this network routes by {routing}, not by {hello.routing}; flooding does not go "
+            f"together with others: start the broker with --routing {routing}",
         )
     return None

@@ -22,7 +22,7 @@ HANDSHAKE_SECONDS: Final = 5.0
 """How long someone may take to introduce themselves, and how long dialing may take in all."""
 
 
-class FrameRun(NamedTuple):
+class Frames(NamedTuple):
     """Whole frames of a stream, as many as came together."""
 
     data: bytes
@@ -31,7 +31,7 @@ class FrameRun(NamedTuple):
     """Bytes that need credit: those of notifications."""
 
 
-Piece: TypeAlias = FrameRun | LinkMessage
+Piece: TypeAlias = Frames | LinkMessage
 
 
 class Line:
@@ -153,7 +153,7 @@ class Line:
         if has_link:
             _split_mixed(whole, pieces)
         elif frames:
-            pieces.append(FrameRun(whole, frames, end - control_bytes))
+            pieces.append(Frames(whole, frames, end - control_bytes))
 
 
 def _split_mixed(data: bytes, pieces: list[Piece]) -> None:
@@ -164,7 +164,7 @@ def _split_mixed(data: bytes, pieces: list[Piece]) -> None:
         end = at + HEADER_SIZE + head + body
         if kind == LINK:
             if frames:
-                pieces.append(FrameRun(data[start:at], frames, size))
+                pieces.append(Frames(data[start:at], frames, size))
             pieces.append(LINK_CODEC.decode(data[at + HEADER_SIZE + head : end]))
             start, frames, size = end, 0, 0
         else:
@@ -173,4 +173,4 @@ def _split_mixed(data: bytes, pieces: list[Piece]) -> None:
                 size += end - at
         at = end
     if frames:
-        pieces.append(FrameRun(data[start:at], frames, size))
+        pieces.append(Frames(data[start:at], frames, size))

@@ -16,7 +16,7 @@ from sapwood.wire.frames import HEADER_SIZE
 from sapwood.wire.scan import size_of_next, skip
 
 
-class Run(NamedTuple):
+class FrameRun(NamedTuple):
     """Consecutive frames of a stream. Without data: notifications that were given up."""
 
     data: bytes | None
@@ -40,31 +40,39 @@ class Spool(Protocol):
     given_up: int
     """Notifications given up so far that the other side does not have."""
 
-    def append(self, run: Run) -> None:
+    def append(self, run: FrameRun) -> None:
         """Keep a run, behind all others."""
 
-    def insert(self, run: Run) -> None:
+    def insert(self, run: FrameRun) -> None:
         """Keep a run before all that wait, behind those that were sent."""
 
-    def pass_on(self, run: Run) -> bool:
+    def pass_on(self, run: FrameRun) -> bool:
         """Keep a run as sent, if none waits before it; whether it is. A spool may always say no."""
 
-    def take(self, credit: int) -> list[Run]:
+    def take(self, credit: int) -> list[FrameRun]:
         """The next runs to be sent. Notifications need credit: the last one may exceed it."""
 
-    def release(self, frames: int) -> list[Run]:
+    def release(self, frames: int) -> list[FrameRun]:
         """The other side has so many more of the frames that were sent; the runs done with."""
 
     def rewind(self) -> None:
         """All that was sent and not released is to be sent again."""
 
-    def give_up(self, excess: int, *, sent_too: bool) -> list[Run]:
+    def give_up(self, excess: int, *, sent_too: bool) -> list[FrameRun]:
         """Give up the oldest notifications, so many bytes at least if there are as many; which.
 
         What was sent can be given up only while there is no connection.
         """
 
-    def clear(self) -> list[Run]:
+    def hand_over(self, *, sent_too: bool) -> tuple[list[FrameRun], list[FrameRun]]:
+        """Empty the spool for a stream that takes its place: notifications kept, and lost ones.
+
+        What was sent and not acknowledged is lost, unless it is kept, too; what is lost has its
+        place among what is kept, as a number of frames. Control messages belong to the old
+        stream and go with it.
+        """
+
+    def clear(self) -> list[FrameRun]:
         """Forget everything; the notifications that are given up by that."""
 
     @property
@@ -88,22 +96,22 @@ class MemorySpool:
         self.control_size = 0
         self.given_up = 0
         self._splits_runs = splits_runs
-        self._sent: deque[Run] = deque()
-        self._waiting: deque[Run] = deque()
+        self._sent: deque[FrameRun] = deque()
+        self._waiting: deque[FrameRun] = deque()
         self._partly = 0
         """Frames of the first run sent that are acknowledged already."""
 
-    def append(self, run: Run) -> None:
+    def append(self, run: FrameRun) -> None:
         """Keep a run, behind all others."""
         self._waiting.append(run)
         self._keep(run)
 
-    def insert(self, run: Run) -> None:
+    def insert(self, run: FrameRun) -> None:
         """Keep a run before all that wait, behind those that were sent."""
         self._waiting.appendleft(run)
         self._keep(run)
 
-    def pass_on(self, run: Run) -> bool:
+    def pass_on(self, run: FrameRun) -> bool:
         """Keep a run as sent, if none waits before it; whether it is."""
         if self._waiting:
             return False
@@ -111,16 +119,16 @@ class MemorySpool:
         self.size += run.size
         return True
 
-    def _keep(self, run: Run) -> None:
+    def _keep(self, run: FrameRun) -> None:
         if run.size:
             self.size += run.size
         elif run.data is not None:
             self.control_size += len(run.data)
 
-    def take(self, credit: int) -> list[Run]:
+    def take(self, credit: int) -> list[FrameRun]:
         """The next runs to be sent. Notifications need credit: the last one may exceed it."""
         waiting, sent = self._waiting, self._sent
-        taken: list[Run] = []
+        taken: list[FrameRun] = []
         while waiting:
             run = waiting.popleft()
             if run.size:
@@ -136,7 +144,7 @@ class MemorySpool:
             taken.append(run)
         return taken
 
-    def release(self, frames: int) -> list[Run]:
+    def release(self, frames: int) -> list[FrameRun]:
         """The other side has so many more of the frames that were sent; the runs done with.
 
         If runs are split, the one that was acknowledged in part is among them, as that part: a
@@ -155,13 +163,13 @@ class MemorySpool:
             done.append(_part(sent[0], told, self._partly))
         return done
 
-    def _forget(self, run: Run) -> None:
+    def _forget(self, run: FrameRun) -> None:
         if run.size:
             self.size -= run.size
         elif run.data is not None:
             self.control_size -= len(run.data)
 
-    def _cut(self) -> Run:
+    def _cut(self) -> FrameRun:
         """Take off the part of the first run that is acknowledged."""
         run, frames = self._sent[0], self._partly
         self._partly = 0
@@ -170,9 +178,9 @@ class MemorySpool:
             return run._replace(frames=frames)
         rest = skip(run.data, frames)
         size = run.size - len(rest)
-        self._sent[0] = Run(rest, run.frames - frames, len(rest))
+        self._sent[0] = FrameRun(rest, run.frames - frames, len(rest))
         self.size -= size
-        return Run(run.data[:size], frames, size)
+        return FrameRun(run.data[:size], frames, size)
 
     def rewind(self) -> None:
         """All that was sent and not released is to be sent again.
@@ -188,9 +196,9 @@ class MemorySpool:
             self._waiting.appendleft(run)
         self._sent.clear()
 
-    def give_up(self, excess: int, *, sent_too: bool) -> list[Run]:
+    def give_up(self, excess: int, *, sent_too: bool) -> list[FrameRun]:
         """Give up the oldest notifications, so many bytes at least if there are as many; which."""
-        given_up: list[Run] = []
+        given_up: list[FrameRun] = []
         if sent_too:
             if self._partly:
                 self._cut()
@@ -200,9 +208,9 @@ class MemorySpool:
         return given_up
 
     def _without_oldest(
-        self, runs: deque[Run], excess: int, given_up: list[Run], *, in_doubt: bool
-    ) -> deque[Run]:
-        kept: deque[Run] = deque()
+        self, runs: deque[FrameRun], excess: int, given_up: list[FrameRun], *, in_doubt: bool
+    ) -> deque[FrameRun]:
+        kept: deque[FrameRun] = deque()
         while runs:
             run = runs.popleft()
             if run.size and excess > 0:
@@ -211,13 +219,31 @@ class MemorySpool:
                 if not in_doubt:
                     self.given_up += run.frames
                 given_up.append(run._replace(in_doubt=in_doubt))
-                run = Run(None, run.frames, 0, in_doubt)
+                run = FrameRun(None, run.frames, 0, in_doubt)
             if run.data is None and kept and kept[-1]._replace(frames=run.frames) == run:
                 run = run._replace(frames=kept.pop().frames + run.frames)
             kept.append(run)
         return kept
 
-    def clear(self) -> list[Run]:
+    def hand_over(self, *, sent_too: bool) -> tuple[list[FrameRun], list[FrameRun]]:
+        """Empty the spool for a stream that takes its place: notifications kept, and lost ones."""
+        if self._partly:
+            self._cut()
+        kept: list[FrameRun] = []
+        lost: list[FrameRun] = []
+        for run in self._sent:
+            if run.size and not sent_too:
+                lost.append(run._replace(in_doubt=True))
+                kept.append(FrameRun(None, run.frames, 0))
+            elif run.size or run.data is None:
+                kept.append(run._replace(in_doubt=False))
+        kept += [run for run in self._waiting if run.size or run.data is None]
+        self._sent.clear()
+        self._waiting.clear()
+        self.size = self.control_size = 0
+        return kept, lost
+
+    def clear(self) -> list[FrameRun]:
         """Forget everything; the notifications that are given up by that."""
         if self._partly:
             self._cut()
@@ -245,7 +271,7 @@ class MemorySpool:
         return not self._waiting and not self._sent
 
 
-def _part(run: Run, first: int, end: int) -> Run:
+def _part(run: FrameRun, first: int, end: int) -> FrameRun:
     """The frames of a run from one up to another, without that."""
     frames = end - first
     if frames == run.frames:
@@ -253,7 +279,7 @@ def _part(run: Run, first: int, end: int) -> Run:
     return run._replace(frames=frames, size=run.size * frames // run.frames, first=first)
 
 
-def _divided(run: Run, credit: int) -> tuple[Run, Run | None]:
+def _divided(run: FrameRun, credit: int) -> tuple[FrameRun, FrameRun | None]:
     """As many notifications of a run as a credit is for, the last of them perhaps in part."""
     assert run.data is not None
     frames, size = 0, 0
@@ -262,5 +288,5 @@ def _divided(run: Run, credit: int) -> tuple[Run, Run | None]:
         frames += 1
     if frames == run.frames:
         return run, None
-    first = Run(run.data[:size], frames, size)
-    return first, Run(run.data[size:], run.frames - frames, run.size - size)
+    first = FrameRun(run.data[:size], frames, size)
+    return first, FrameRun(run.data[size:], run.frames - frames, run.size - size)

@@ -1,0 +1,349 @@
+"""The side that is dialled: who may come in, and whether an earlier stream goes on.
+
+Somebody who dials says `Hello`. A client, and whoever resumes a stream and shows its secret, is
+answered at once. A broker that begins a stream is examined first. If one of its name is linked,
+that one is *challenged* with a ping: a living broker keeps its name. Then a *survey* of this side
+of the network shows whether it is in the tree already: a second way in would close a circle, so
+it gets a link outside the tree.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from hmac import compare_digest
+from typing import TYPE_CHECKING, Final
+
+from sapwood.errors import InvalidIdError
+from sapwood.filters.ids import SessionId
+from sapwood.protocol.events import SurveyRequested
+from sapwood.protocol.link.flow import SLOW_POLICIES
+from sapwood.protocol.link.handshake import (
+    ALREADY_LINKED,
+    BAD_CREDENTIALS,
+    BROKER,
+    BUSY,
+    CLIENT,
+    ID_IN_USE,
+    PROTOCOL,
+    SHUTDOWN,
+    Goodbye,
+    Hello,
+    Ping,
+    Resume,
+    Welcome,
+    common_features,
+    common_version,
+    refusal,
+)
+from sapwood.protocol.link.line import HANDSHAKE_SECONDS, Line
+from sapwood.protocol.link.peer import Peer
+from sapwood.protocol.link.states import LineState
+from sapwood.protocol.messages import Refused, Surveyed
+
+if TYPE_CHECKING:
+    from sapwood.protocol.node import Node
+
+CHALLENGE_SECONDS: Final = 1.0
+"""How long the holder of an id may take to show that it is alive."""
+
+CHALLENGE_PING: Final = 2**62
+"""Number of the ping of a challenge."""
+
+PUBLISHER_BYTES_MAX: Final = 255
+"""Longest name of a session: it is the publisher in the heads of notifications."""
+
+NO_CERTIFICATE: Final = (
+    "this broker asks for a certificate; set tls.certificate and tls.key "
+    "(clients: SAPWOOD_CERTIFICATE and SAPWOOD_KEY)"
+)
+
+
+class Stage(StrEnum):
+    """How far the examination of a broker is."""
+
+    CHALLENGE = "challenge"
+    SURVEY = "survey"
+
+
+class Applicant:
+    """A broker that is being examined. Plain data."""
+
+    __slots__ = ("hello", "line", "stage", "survey", "until")
+
+    def __init__(self, line: Line, hello: Hello) -> None:
+        self.line = line
+        self.hello = hello
+        self.stage = Stage.CHALLENGE
+        self.survey = 0
+        """The number of the survey it waits for."""
+        self.until = 0.0
+        """When the challenge is over."""
+
+
+class Admission:
+    """Decides about lines that others have dialled."""
+
+    def __init__(self, node: Node) -> None:
+        self.applicants: dict[int, Applicant] = {}
+        """By the number of the line."""
+        self.greeting: dict[int, float] = {}
+        """Lines that have not introduced themselves, and until when they may."""
+        self._node = node
+
+    @property
+    def next_at(self) -> float | None:
+        """When somebody has taken too long."""
+        times = [*self.greeting.values()]
+        times += [one.until for one in self.applicants.values() if one.stage is Stage.CHALLENGE]
+        return min(times, default=None)
+
+    def connected(self, line: Line, now: float) -> None:
+        """Somebody has dialled."""
+        self.greeting[line.number] = now + HANDSHAKE_SECONDS
+
+    def forget(self, line: Line) -> None:
+        """A line is gone, or admitted."""
+        self.greeting.pop(line.number, None)
+        self.applicants.pop(line.number, None)
+
+    def tick(self, now: float) -> None:
+        """Time has passed."""
+        node = self._node
+        for number, until in list(self.greeting.items()):
+            line = node.lines.get(number)
+            if line is None:
+                del self.greeting[number]
+            elif now >= until:
+                node.close(line, Goodbye(PROTOCOL, f"no Hello within {HANDSHAKE_SECONDS} s"), now)
+        for applicant in list(self.applicants.values()):
+            if applicant.stage is Stage.CHALLENGE and now >= applicant.until:
+                self._unanswered(applicant, now)
+
+    # Hello
+
+    def hello(self, line: Line, hello: Hello, now: float) -> None:
+        """Somebody introduces themselves."""
+        self.greeting.pop(line.number, None)
+        node, config = self._node, self._node.config
+        goodbye = (
+            refusal(hello, network=config.network, token=config.token, routing=config.routing)
+            or self._objection(hello)
+            or self._impostor(line, hello)
+        )
+        if goodbye is not None:
+            self._refuse(line, goodbye, now)
+        elif hello.role == CLIENT or self._resumed(hello) is not None:
+            self._admit(line, hello, now)
+        else:
+            applicant = self.applicants[line.number] = Applicant(line, hello)
+            self._challenge(applicant, now)
+            node.changed = True
+
+    def _refuse(self, line: Line, goodbye: Goodbye, now: float) -> None:
+        self._node.counts["refused"] += 1
+        self._node.close(line, goodbye, now)
+
+    def _objection(self, hello: Hello) -> Goodbye | None:
+        """What else speaks against letting somebody in."""
+        node = self._node
+        if node.is_stopping:
+            return Goodbye(SHUTDOWN, f"broker {node.config.id} is shutting down")
+        if hello.role not in {BROKER, CLIENT}:
+            return Goodbye(PROTOCOL, f"no role {hello.role!r}; there are {BROKER} and {CLIENT}")
+        try:
+            name = name_of(hello)
+        except InvalidIdError as problem:
+            return Goodbye(PROTOCOL, str(problem))
+        if name == node.config.id:
+            return Goodbye(ID_IN_USE, f"this broker itself is {name!r}; choose another id")
+        known = node.peers.get(name)
+        if known is not None and known.is_client != (hello.role == CLIENT):
+            other = "client" if known.is_client else "broker"
+            return Goodbye(ID_IN_USE, f"there is a {other} {name!r}; choose another id")
+        if hello.slow_policy and hello.slow_policy not in SLOW_POLICIES:
+            policies = ", ".join(SLOW_POLICIES)
+            return Goodbye(PROTOCOL, f"no policy {hello.slow_policy!r}; there are {policies}")
+        if hello.role == CLIENT:
+            return self._client_objection(hello, known)
+        return None
+
+    def _client_objection(self, hello: Hello, known: Peer | None) -> Goodbye | None:
+        node = self._node
+        limit = node.config.client.max_clients
+        if known is None:
+            if node.client_count >= limit:
+                return Goodbye(BUSY, f"there are {limit} clients here, and no more are allowed")
+            return None
+        if known.secret and not known.is_untouched and not self._shows_secret(hello, known):
+            return Goodbye(
+                ID_IN_USE,
+                f"session {known.name!r} is in use here and its secret was not shown; "
+                "connect with a new session",
+            )
+        return None
+
+    def _shows_secret(self, hello: Hello, known: Peer) -> bool:
+        resume = self._asks_for(hello)
+        return resume is not None and _is_same(resume.secret, known.secret)
+
+    def _impostor(self, line: Line, hello: Hello) -> Goodbye | None:
+        """Where certificates are required, everybody shows one, and a broker one with its id."""
+        if not self._node.config.require_certificate:
+            return None
+        if line.certificate is None:
+            return Goodbye(BAD_CREDENTIALS, NO_CERTIFICATE)
+        names = line.certificate
+        if hello.role != BROKER or hello.id in names or hello.id.lower() in names:
+            return None  # names of hosts are in lower case
+        shown = ", ".join(sorted(names)) or "nobody"
+        return Goodbye(
+            BAD_CREDENTIALS,
+            f"the certificate is for {shown}, not for {hello.id!r}; show one with the id in it",
+        )
+
+    # Examining a broker
+
+    def _challenge(self, applicant: Applicant, now: float) -> None:
+        """Ask the holder of the name, if there is one, whether it is alive."""
+        node, hello = self._node, applicant.hello
+        holder = node.peers.get(hello.id)
+        if holder is None or holder.line is None:
+            self._survey(applicant, now)
+            return
+        applicant.until = now + CHALLENGE_SECONDS
+        node.say(holder.line, Ping(CHALLENGE_PING), now)
+
+    def answered(self, holder: Peer, now: float) -> None:
+        """The holder of a name is alive: whoever else wants the name is refused."""
+        for applicant in list(self.applicants.values()):
+            if applicant.stage is Stage.CHALLENGE and applicant.hello.id == holder.name:
+                self._refuse(applicant.line, self._refused_by(holder, applicant.hello), now)
+
+    def _unanswered(self, applicant: Applicant, now: float) -> None:
+        node = self._node
+        holder = node.peers.get(applicant.hello.id)
+        if holder is not None and holder.line is not None:
+            node.abort(holder.line, "does not answer, and its name has come back", now)
+        self._survey(applicant, now)
+
+    def _survey(self, applicant: Applicant, now: float) -> None:
+        """Ask this side of the network whether it knows the broker.
+
+        One that this broker waits for after a restart need not be looked for: it was a neighbour.
+        """
+        node = self._node
+        applicant.stage = Stage.SURVEY
+        if node.broker.is_restoring and applicant.hello.id in node.config.expected:
+            self._admit(applicant.line, applicant.hello, now)
+            return
+        applicant.survey = node.new_survey()
+        node.bring(SurveyRequested(applicant.survey), now)
+
+    def surveyed(self, answer: Surveyed | Refused, now: float) -> None:
+        """A survey has come back, or will not."""
+        node = self._node
+        for applicant in list(self.applicants.values()):
+            if applicant.stage is not Stage.SURVEY or applicant.survey != answer.request:
+                continue
+            if isinstance(answer, Refused):
+                reason = "the network on this side does not answer; try again"
+                self._refuse(applicant.line, Goodbye(BUSY, reason), now)
+                continue
+            hello = applicant.hello
+            sessions = [one.session for one in answer.brokers if one.id == hello.id]
+            holder = node.peers.get(hello.id)
+            if holder is not None and holder.line is not None:  # it came in meanwhile
+                self._refuse(applicant.line, self._refused_by(holder, hello), now)
+            elif any(session != hello.session for session in sessions):
+                self._refuse(applicant.line, _id_in_use(hello), now)
+            else:
+                self._admit(applicant.line, hello, now, in_tree=not sessions)
+
+    def _refused_by(self, holder: Peer, hello: Hello) -> Goodbye:
+        if holder.session != hello.session:
+            return _id_in_use(hello)
+        reason = "there is a connection between these two brokers already"
+        return Goodbye(ALREADY_LINKED, reason, self._node.config.id)
+
+    # Letting in
+
+    def _admit(self, line: Line, hello: Hello, now: float, *, in_tree: bool = True) -> None:
+        node = self._node
+        self.forget(line)
+        if line.state is not LineState.EXAMINING:
+            return
+        peer, resumed = node.peers.get(name_of(hello)), self._resumed(hello)
+        line.silence = hello.silence
+        line.advance("admit")
+        if resumed is not None and peer is not None:
+            node.say(line, self._welcome(hello, peer, peer.channel.received), now)
+            node.membership.come_back(peer, line, resumed.received, hello.credit, now)
+            return
+        peer = node.membership.new_peer(
+            name_of(hello),
+            hello.session,
+            is_client=hello.role == CLIENT,
+            in_tree=in_tree,
+            secret=node.draw_secret(),
+            slow_policy=hello.slow_policy,
+            addresses=hello.addresses,
+            features=common_features(hello.features),
+        )
+        node.say(line, self._welcome(hello, peer, None), now)
+        had_stream = bool(hello.resume) if peer.is_client else self._asks_for(hello) is not None
+        node.membership.enter(
+            peer, line, hello.credit, now, had_stream=had_stream, order=hello.order
+        )
+
+    def _asks_for(self, hello: Hello) -> Resume | None:
+        """The stream with this broker that a hello wants to go on with, if any."""
+        here = (self._node.config.id, self._node.config.session)
+        return next((one for one in hello.resume if (one.broker, one.session) == here), None)
+
+    def _resumed(self, hello: Hello) -> Resume | None:
+        """The same, if this side has it too and it is theirs."""
+        peer, resume = self._node.peers.get(name_of(hello)), self._asks_for(hello)
+        if peer is None or resume is None or peer.session != hello.session:
+            return None
+        if peer.secret and not _is_same(resume.secret, peer.secret):
+            return None
+        return resume if peer.channel.can_connect(resume.received) else None
+
+    def _welcome(self, hello: Hello, peer: Peer, resumed: int | None) -> Welcome:
+        node, config = self._node, self._node.config
+        version = common_version(hello.versions)
+        assert version is not None
+        return Welcome(
+            id=config.id,
+            session=config.session,
+            version=version,
+            features=common_features(hello.features),
+            addresses=config.addresses,
+            resumed=resumed,
+            credit=node.membership.credit(is_client=peer.is_client),
+            silence=config.limits(is_client=peer.is_client).silence_seconds,
+            in_tree=peer.in_tree,
+            advertisements_required=config.advertisements_required,
+            secret=peer.secret,
+        )
+
+
+def _id_in_use(hello: Hello) -> Goodbye:
+    reason = f"a living broker has the id {hello.id!r}; choose another id, or stop it first"
+    return Goodbye(ID_IN_USE, reason)
+
+
+def _is_same(shown: str, secret: str) -> bool:
+    return compare_digest(shown.encode(), secret.encode())
+
+
+def name_of(hello: Hello) -> str:
+    """What somebody is called here; an InvalidIdError if their id is no name."""
+    session = str(SessionId(hello.id, hello.session))
+    size = len(session.encode())
+    if size > PUBLISHER_BYTES_MAX:
+        raise InvalidIdError(
+            f"the id and session {session[:40]!r}… have {size} bytes; "
+            f"at most {PUBLISHER_BYTES_MAX} are possible: choose a shorter id"
+        )
+    return hello.id if hello.role == BROKER else session

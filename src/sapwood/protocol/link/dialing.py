@@ -1,0 +1,316 @@
+"""The side that dials: links to the brokers that were to be joined, and finding them again.
+
+The time between two attempts doubles up to a limit and is drawn at random, so that forty sites that
+lost the same broker do not come back all at once. A broker that is a neighbour already is looked
+for every two seconds at least: others wait for it.
+
+Only one new way into the tree is looked for at a time, so that the broker on the other side sees
+the one before it. Each target goes through the states of ``states.TARGET``.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from sapwood.protocol.link.handshake import (
+    ALREADY_LINKED,
+    BROKER,
+    FEATURES,
+    FINAL_CODES,
+    PROTOCOL,
+    REPLACED,
+    VERSIONS,
+    Goodbye,
+    Hello,
+    Welcome,
+)
+from sapwood.protocol.link.line import HANDSHAKE_SECONDS, Line
+from sapwood.protocol.link.peer import Peer
+from sapwood.protocol.link.states import TARGET, LineState, TargetState, following
+from sapwood.protocol.ports import Connected, Dial, DialFailed, Joined, JoinFailed
+
+if TYPE_CHECKING:
+    from sapwood.protocol.node import Node
+
+NEIGHBOUR_RETRY_SECONDS_MAX: Final = 2.0
+"""Longest time between two attempts to reach a broker that is a neighbour already."""
+
+_ON_THE_WAY: Final = (TargetState.DIALING, TargetState.CALLING)
+
+
+class Target:
+    """An address that is to be joined. Plain data."""
+
+    __slots__ = (
+        "address",
+        "at",
+        "delay",
+        "dial",
+        "has_linked",
+        "hello",
+        "line",
+        "peer",
+        "problem",
+        "state",
+    )
+
+    def __init__(self, address: str, delay: float) -> None:
+        self.address = address
+        self.state = TargetState.WAITING
+        self.at = float("-inf")
+        """When the next attempt is due, or when the present one has taken too long."""
+        self.delay = delay
+        """Until the attempt after the next one, in seconds."""
+        self.dial = 0
+        """The number of the present attempt."""
+        self.line = 0
+        """The number of its line."""
+        self.hello: Hello | None = None
+        """What was said on that line."""
+        self.peer = ""
+        """The broker that was found there."""
+        self.has_linked = False
+        self.problem = ""
+        """Why the last attempt failed; empty if it did not."""
+
+    def __repr__(self) -> str:
+        return f"<target {self.address} {self.state}>"
+
+    def advance(self, what: str) -> bool:
+        """Go to the next state; whether that was possible."""
+        state = following(TARGET, self.state, what)
+        if state is not None:
+            self.state = state
+        return state is not None
+
+
+class Dialing:
+    """All targets of a node."""
+
+    def __init__(self, node: Node, random: Random) -> None:
+        self._node = node
+        self._random = random
+        self._dials = 0
+        first = node.config.link.retry_first_seconds
+        self.targets = [Target(address, first) for address in node.config.joins]
+
+    @property
+    def next_at(self) -> float | None:
+        """When something is due: an attempt, or the end of its time."""
+        idle = (TargetState.LINKED, TargetState.GIVEN_UP, TargetState.QUEUED)
+        return min((one.at for one in self.targets if one.state not in idle), default=None)
+
+    def tick(self, now: float) -> None:
+        """Time has passed, or an attempt has ended: dial whoever is to be dialled."""
+        if self._node.is_stopping:
+            return
+        for target in self.targets:
+            if target.state in _ON_THE_WAY and now >= target.at:
+                self._late(target, now)
+            elif target.state is TargetState.LINKED and not self._is_linked(target):
+                self._lost(target, now)
+            if target.state is TargetState.WAITING and now >= target.at:
+                target.advance("due")
+            if target.state is TargetState.QUEUED:
+                self._start(target, now)
+
+    def _start(self, target: Target, now: float) -> None:
+        if self._is_linked(target):
+            self._linked(target, "found")
+        elif self._is_known(target) or not self._is_entering():
+            self._dials += 1
+            target.advance("turn")
+            target.dial = self._dials
+            target.at = now + HANDSHAKE_SECONDS
+            self._node.do(Dial(target.dial, target.address))
+
+    def _is_known(self, target: Target) -> bool:
+        """Whether the broker there is a neighbour, so that this is no new way into the tree."""
+        return target.peer in self._node.peers
+
+    def _is_linked(self, target: Target) -> bool:
+        """Whether there is a connection to the broker there, over whichever line."""
+        peer = self._node.peers.get(target.peer)
+        return peer is not None and peer.line is not None
+
+    def _is_entering(self) -> bool:
+        return any(one.state in _ON_THE_WAY and not self._is_known(one) for one in self.targets)
+
+    # Attempts
+
+    def connected(self, event: Connected, now: float) -> Line | None:
+        """An attempt led to a connection: introduce this broker; None if nobody waits for it."""
+        target = self._find(dial=event.dial)
+        if target is None or not target.advance("connected"):
+            return None
+        line = Line(event.connection, LineState.CALLING, now, address=target.address)
+        target.line = line.number
+        target.hello = self._hello()
+        self._node.say(line, target.hello, now)
+        return line
+
+    def _hello(self) -> Hello:
+        node, config = self._node, self._node.config
+        return Hello(
+            role=BROKER,
+            network=config.network,
+            id=config.id,
+            session=config.session,
+            features=FEATURES,
+            addresses=config.addresses,
+            credentials={"token": config.token} if config.token else {},
+            routing=config.routing,
+            resume=node.membership.resumes(),
+            credit=node.membership.credit(is_client=False),
+            silence=config.link.silence_seconds,
+        )
+
+    def failed(self, event: DialFailed, now: float) -> None:
+        """An attempt did not lead to a connection."""
+        target = self._find(dial=event.dial)
+        if target is not None and target.state is TargetState.DIALING:
+            self._fail(target, event.reason, "", event.is_final, now)
+
+    def refused(self, line: Line, goodbye: Goodbye, now: float) -> None:
+        """The broker there does not want this one, or has connected by itself."""
+        target = self._find(line=line.number)
+        if target is None:
+            return
+        if goodbye.code == ALREADY_LINKED:
+            target.peer = goodbye.broker
+            if self._is_linked(target):
+                self._linked(target, "found")
+                return
+        is_final = goodbye.code in FINAL_CODES
+        self._fail(target, goodbye.reason or goodbye.code, goodbye.code, is_final, now)
+
+    def lost(self, line: Line, reason: str, now: float) -> None:
+        """A line is gone before it was answered."""
+        target = self._find(line=line.number)
+        if target is not None and target.state is TargetState.CALLING:
+            self._fail(target, f"connection lost: {reason}", "", False, now)
+
+    def _late(self, target: Target, now: float) -> None:
+        line = self._node.lines.get(target.line)
+        reason = f"{target.address} does not answer within {HANDSHAKE_SECONDS} s"
+        is_calling = target.state is TargetState.CALLING
+        self._fail(target, reason, "", False, now)
+        if is_calling and line is not None:
+            self._node.abort(line, reason, now)
+
+    def _fail(self, target: Target, reason: str, code: str, is_final: bool, now: float) -> None:
+        config = self._node.config
+        is_final = is_final and not config.joins_for_ever and not target.has_linked
+        target.advance("refused for good" if is_final else "failed")
+        target.dial = target.line = 0
+        if is_final or reason != target.problem:
+            self._node.do(JoinFailed(target.address, reason, code, is_final))
+        target.problem = reason
+        longest = config.link.retry_max_seconds
+        if target.has_linked or self._is_known(target) or config.expected:
+            longest = min(longest, NEIGHBOUR_RETRY_SECONDS_MAX)
+        target.at = now + min(target.delay, longest) * self._random.uniform(0.5, 1.0)
+        target.delay = min(target.delay * 2, longest)
+        self._node.changed = True
+
+    def _lost(self, target: Target, now: float) -> None:
+        first = self._node.config.link.retry_first_seconds
+        target.advance("lost")
+        target.at = now + first * self._random.uniform(0.5, 1.0)
+        target.delay = first
+        target.dial = target.line = 0
+
+    def _linked(self, target: Target, how: str) -> None:
+        target.advance(how)
+        target.delay = self._node.config.link.retry_first_seconds
+        target.problem = ""
+        if not target.has_linked:
+            target.has_linked = True
+            self._node.do(Joined(target.address))
+
+    def _find(self, *, dial: int = 0, line: int = 0) -> Target | None:
+        for target in self.targets:
+            if (dial and target.dial == dial) or (line and target.line == line):
+                return target
+        return None
+
+    # Welcome
+
+    def welcome(self, line: Line, welcome: Welcome, now: float) -> None:
+        """The broker there agrees; meanwhile it may have connected from its side."""
+        node, target = self._node, self._find(line=line.number)
+        oldest, newest = VERSIONS
+        if target is None or target.hello is None:
+            node.close(line, Goodbye(REPLACED, "nobody waits for this connection"), now)
+            return
+        if not oldest <= welcome.version <= newest:
+            reason = f"version {welcome.version} was never offered; {oldest}-{newest} was"
+            node.close(line, Goodbye(PROTOCOL, reason), now)
+            self._fail(target, reason, PROTOCOL, False, now)
+            return
+        line.silence = welcome.silence
+        known = node.peers.get(welcome.id)
+        if known is not None and (known.is_client or known.session != welcome.session):
+            known = None
+        offered = [
+            one.received
+            for one in target.hello.resume
+            if (one.broker, one.session) == (welcome.id, welcome.session)
+        ]
+        target.peer = welcome.id
+        if welcome.resumed is not None:
+            self._go_on(line, welcome, known, offered, now)
+        elif known is None or offered or not known.is_untouched:
+            self._begin(line, welcome, now)
+        else:
+            self._cross(line, welcome, known, now)
+        if self._is_linked(target):
+            self._linked(target, "welcome")
+        else:
+            self._fail(target, "the streams do not fit together", "", False, now)
+
+    def _go_on(
+        self,
+        line: Line,
+        welcome: Welcome,
+        known: Peer | None,
+        offered: list[int],
+        now: float,
+    ) -> None:
+        """The stream goes on, if it is still where the hello said it was."""
+        node = self._node
+        assert welcome.resumed is not None
+        if known is None or offered != [known.channel.received]:
+            node.close(line, Goodbye(REPLACED, "the stream has gone on meanwhile"), now)
+        elif not known.channel.can_connect(welcome.resumed):
+            node.close(line, Goodbye(REPLACED, "the streams do not fit together"), now)
+            node.membership.remove(known, Goodbye(REPLACED), now)
+        else:
+            node.membership.come_back(known, line, welcome.resumed, welcome.credit, now)
+
+    def _begin(self, line: Line, welcome: Welcome, now: float) -> None:
+        membership = self._node.membership
+        peer = membership.new_peer(
+            welcome.id,
+            welcome.session,
+            is_client=False,
+            in_tree=welcome.in_tree,
+            secret=welcome.secret,
+            addresses=welcome.addresses,
+            features=welcome.features,
+        )
+        membership.enter(peer, line, welcome.credit, now)
+
+    def _cross(self, line: Line, welcome: Welcome, known: Peer, now: float) -> None:
+        """Both sides have dialled at the same time, and both have been let in.
+
+        Neither has used its stream yet, so it does not matter which of the two connections stays:
+        it is the one that the broker with the smaller id has dialled.
+        """
+        node = self._node
+        if known.line is None or node.config.id < welcome.id:
+            known.secret = welcome.secret
+            node.membership.come_back(known, line, 0, welcome.credit, now)
+        else:
+            node.close(line, Goodbye(REPLACED, "there is a connection already"), now)

@@ -1,0 +1,287 @@
+"""Who is here: neighbours and clients come, go away, come back, and leave for good.
+
+Streams outlive lines: a peer without a line is *away*, not gone. When a neighbour comes back as a
+new session, what was kept for its old one goes into the new stream, and its entries in the routing
+table stay until it has told its own again (as in BGP's graceful restart, RFC 4724). What was sent
+to the old session and never acknowledged may have been passed on by it, so it is lost, counted
+and reported; unless that session ended in an orderly way: then it had not looked at it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sapwood.protocol.events import (
+    ClientDown,
+    ClientUp,
+    LinkDown,
+    LinkUp,
+    NeighbourAway,
+    NeighbourBack,
+    NotificationsMissed,
+)
+from sapwood.protocol.link.channel import Channel
+from sapwood.protocol.link.handshake import REPLACED, RESTART, Goodbye, Resume
+from sapwood.protocol.link.line import Line
+from sapwood.protocol.link.peer import Peer
+from sapwood.protocol.ports import ClientOrder, Remember
+
+if TYPE_CHECKING:
+    from sapwood.protocol.node import Node
+
+WINDOW_BYTES_MIN: Final = 4096
+"""Bytes that everybody may send ahead, however many there are."""
+
+
+class Membership:
+    """The peers of a node as they come and go."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self.missed: dict[str, int] = {}
+        """What neighbours gave up while this broker was restoring its tables: told afterwards."""
+        self._remembered: tuple[str, ...] = node.config.expected
+
+    # Credit
+
+    def window(self, *, is_client: bool) -> int:
+        """How many bytes someone may send ahead.
+
+        All together no more than half of a link's buffer: when a neighbour does not keep up, those
+        who send to it are held back at half, and what is under way then must still fit. The more
+        there are, the less each may send ahead.
+        """
+        config, peers = self._node.config, self._node.peers
+        share = config.link.buffer_bytes // 2 // (len(peers) + 1)
+        return min(config.limits(is_client=is_client).window_bytes, max(share, WINDOW_BYTES_MIN))
+
+    def credit(self, *, is_client: bool) -> int:
+        """How many bytes of notifications may come over a new line: none before tables are restored.
+
+        Until then nobody knows where they have to go. The other side keeps them.
+        """
+        return 0 if self._node.broker.is_restoring else self.window(is_client=is_client)
+
+    def restored(self, now: float) -> None:
+        """The tables are whole: take part."""
+        node = self._node
+        for peer in list(node.peers.values()):
+            if not peer.holders:
+                peer.channel.withheld = False
+                node.acknowledge(peer, now)
+        missed, self.missed = self.missed, {}
+        for name, count in missed.items():
+            node.bring(NotificationsMissed(name, count), now)
+        self._remember()
+
+    # Coming
+
+    def new_peer(
+        self,
+        name: str,
+        session: int,
+        *,
+        is_client: bool,
+        in_tree: bool,
+        secret: str,
+        slow_policy: str = "",
+        addresses: tuple[str, ...] = (),
+        features: tuple[str, ...] = (),
+    ) -> Peer:
+        """Somebody with a new stream."""
+        config = self._node.config
+        limits = config.limits(is_client=is_client)
+        channel = Channel(limits.channel(), splits_runs=is_client and config.recording)
+        channel.window = self.window(is_client=is_client)
+        return Peer(
+            name,
+            session,
+            channel,
+            is_client=is_client,
+            in_tree=in_tree,
+            secret=secret,
+            slow_policy=slow_policy or config.client.slow_policy,
+            addresses=addresses,
+            features=features,
+        )
+
+    def resumes(self) -> tuple[Resume, ...]:
+        """The streams to neighbours that have no line, for a hello to any of them."""
+        return tuple(
+            Resume(peer.name, peer.session, peer.channel.received, peer.secret)
+            for peer in self._node.peers.values()
+            if not peer.is_client and peer.line is None
+        )
+
+    def enter(
+        self,
+        peer: Peer,
+        line: Line,
+        credit: int,
+        now: float,
+        *,
+        had_stream: bool = False,
+        order: int = 0,
+    ) -> None:
+        """A neighbour or client is there, with a new stream.
+
+        `had_stream`: the other side wanted to go on with one that is not known here.
+        """
+        node = self._node
+        before = node.peers.get(peer.name)
+        if peer.is_client:
+            if before is not None:
+                reason = Goodbye(REPLACED, "a newer session of the same id is here")
+                self.remove(before, reason, now)
+            node.peers[peer.name] = peer
+            node.client_count += 1
+            self._attach(peer, line, 0, credit, now)
+            if node.config.recording:
+                node.do(ClientOrder(peer.name, order))
+                peer.claimed_again = set() if had_stream else None
+            node.bring(ClientUp(peer.name), now)
+            return
+        restarts = before is not None and before.in_tree and peer.in_tree
+        restarts = restarts and RESTART in peer.features
+        if before is not None and not restarts:
+            self.remove(before, Goodbye(REPLACED, "a newer session of the same id is here"), now)
+        elif before is not None:
+            self._drop_line(before, Goodbye(REPLACED, "the other side has connected again"), now)
+            node.forget_peer(before, now)
+        node.peers[peer.name] = peer
+        self._attach(peer, line, 0, credit, now)
+        self._link_up(peer, now, restarted=bool(restarts))
+        if before is not None and restarts:
+            self._inherit(peer, before, now)
+        if peer.in_tree and before is not None:
+            self._report_lost(before, now)
+        elif peer.in_tree and had_stream and RESTART not in peer.features:
+            node.bring(NotificationsMissed(peer.name, 0), now)
+        self._remember()
+
+    def _link_up(self, peer: Peer, now: float, *, restarted: bool) -> None:
+        self._node.bring(
+            LinkUp(
+                peer.name,
+                peer.in_tree,
+                session=peer.session,
+                addresses=peer.addresses,
+                features=peer.features,
+                restarted=restarted,
+            ),
+            now,
+        )
+
+    def _inherit(self, peer: Peer, before: Peer, now: float) -> None:
+        """What was kept for the former session goes to the new one."""
+        node = self._node
+        lost = peer.channel.inherit(before.channel, is_certain=before.ended_orderly)
+        node.counts["given_up"] += sum(run.frames for run in lost)
+        peer.given_up_seen = peer.channel.given_up
+        node.record_dropped(peer, lost, now)
+        node.touch(peer)
+
+    def _report_lost(self, before: Peer, now: float) -> None:
+        """What the former session had still to send ended with it."""
+        if not before.ended_orderly or before.lost_there:
+            count = max(0, before.lost_there)
+            self._node.bring(NotificationsMissed(before.name, count), now)
+
+    def come_back(self, peer: Peer, line: Line, received: int, credit: int, now: float) -> None:
+        """A neighbour or client goes on with its stream over a new line."""
+        node = self._node
+        self._drop_line(peer, Goodbye(REPLACED, "the other side has connected again"), now)
+        self._attach(peer, line, received, credit, now)
+        node.count_losses(peer)
+        node.counts["resumed"] += 1
+        if not peer.is_client:
+            node.bring(NeighbourBack(peer.name), now)
+        node.touch(peer)
+
+    def _attach(self, peer: Peer, line: Line, received: int, credit: int, now: float) -> None:
+        node = self._node
+        is_restoring = node.broker.is_restoring
+        line.peer = peer.name
+        line.heard_at = line.wrote_at = now
+        peer.line = line
+        peer.away_since = None
+        peer.progress_at = now
+        peer.ended_orderly, peer.lost_there = False, -1
+        peer.channel.withheld = bool(peer.holders) or is_restoring
+        granted = 0 if is_restoring else None
+        node.record_delivered(peer, peer.channel.connect(received, credit, granted), now)
+        node.watch(line, now)
+
+    # Going
+
+    def lost(self, line: Line, now: float) -> None:
+        """A line is gone: its stream waits for the next one."""
+        node = self._node
+        peer = node.peers.get(line.peer)
+        if peer is None or peer.line is not line:
+            return
+        node.counts["connections_lost"] += 1
+        self._detach(peer, now)
+        if not peer.is_client:
+            node.bring(NeighbourAway(peer.name), now)
+
+    def _detach(self, peer: Peer, now: float) -> None:
+        node = self._node
+        line, peer.line = peer.line, None
+        if line is not None:
+            peer.heard_at = line.heard_at
+        peer.channel.disconnect()
+        peer.away_since = now
+        for freed in node.flow.release(peer):
+            node.acknowledge(freed, now)
+
+    def _drop_line(self, peer: Peer, goodbye: Goodbye, now: float) -> None:
+        """End the line of a peer, if there is one, and keep the peer."""
+        line = peer.line
+        if line is not None:
+            self._detach(peer, now)
+            self._node.close(line, goodbye, now)
+
+    def remove(self, peer: Peer, goodbye: Goodbye, now: float) -> None:
+        """A neighbour or client is gone for good, with all it wanted."""
+        node = self._node
+        if node.peers.get(peer.name) is not peer:
+            return
+        since = now if peer.away_since is None else peer.heard_at
+        if peer.line is not None:
+            node.flush(peer, now)
+        del node.peers[peer.name]
+        node.client_count -= peer.is_client
+        node.forget_peer(peer, now)
+        self._drop_line(peer, goodbye, now)
+        abandoned = peer.channel.abandon()
+        node.counts["abandoned"] += sum(run.frames for run in abandoned)
+        node.record_dropped(peer, abandoned, now, is_abandoned=True)
+        if peer.is_client:
+            self._client_left(peer, since, now)
+        else:
+            self.missed.pop(peer.name, None)
+            node.bring(LinkDown(peer.name), now)
+            self._remember()
+
+    def _client_left(self, peer: Peer, since: float, now: float) -> None:
+        """A client is gone, and has been since a time: the trace says that its wishes ended then.
+
+        Nothing was owed to it while its stream was kept in vain, and by now it may have said the
+        same to another broker.
+        """
+        node = self._node
+        node.bring(ClientDown(peer.name), now, recorded_at=since)
+        if node.config.recording:
+            node.do(ClientOrder(peer.name, None))
+
+    def _remember(self) -> None:
+        """Keep for the next start who the neighbours are."""
+        node = self._node
+        names = {peer.name for peer in node.peers.values() if not peer.is_client and peer.in_tree}
+        if node.broker.is_restoring:
+            names.update(node.config.expected)
+        neighbours = tuple(sorted(names))
+        if neighbours != self._remembered:
+            self._remembered = neighbours
+            node.do(Remember(neighbours))

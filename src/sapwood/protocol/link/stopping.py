@@ -1,0 +1,80 @@
+"""An orderly end: nothing that neighbours and clients could keep is lost by it.
+
+From the first moment on nothing is taken any more: what comes is neither looked at nor
+acknowledged, so whoever sent it keeps it for the next session, or for another broker. What was
+taken is sent out, as long as there is time. Then everybody gets a goodbye that says how much of
+theirs could not be sent.
+
+A broker at the edge of the tree leaves it; one in the middle may be back soon, so its neighbours
+keep its place.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sapwood.protocol.link.handshake import LEAVING, SHUTDOWN, Goodbye
+from sapwood.protocol.link.peer import Peer
+
+if TYPE_CHECKING:
+    from sapwood.protocol.node import Node
+
+
+class Stopping:
+    """The last seconds of a node."""
+
+    def __init__(self, node: Node, now: float) -> None:
+        self._node = node
+        self._until = now + node.config.leave_seconds
+        self._has_said_goodbye = False
+        self._is_over = False
+        for peer in node.peers.values():
+            node.acknowledge(peer, now)
+
+    @property
+    def next_at(self) -> float | None:
+        """When to stop waiting."""
+        return None if self._is_over else self._until
+
+    def look(self, now: float) -> bool:
+        """See how far it is; True when it is over, once."""
+        node = self._node
+        if self._is_over:
+            return False
+        is_late = now >= self._until
+        if not self._has_said_goodbye and (is_late or self._is_drained()):
+            self._has_said_goodbye = True
+            self._say_goodbye(now)
+        if self._has_said_goodbye and (is_late or not node.lines):
+            for line in list(node.lines.values()):
+                node.abort(line, "the broker is shutting down", now)
+            self._is_over = True
+        return self._is_over
+
+    def _is_drained(self) -> bool:
+        """Whether those who are connected have all that is theirs."""
+        return not any(
+            peer.channel.connected and not peer.channel.is_idle
+            for peer in self._node.peers.values()
+        )
+
+    def _say_goodbye(self, now: float) -> None:
+        node = self._node
+        peers = list(node.peers.values())
+        in_tree = [peer for peer in peers if not peer.is_client and peer.in_tree]
+        for peer in peers:
+            lost = _notifications_kept(peer)
+            if peer.is_client:
+                reason = f"broker {node.config.id} is shutting down"
+                node.membership.remove(peer, Goodbye(SHUTDOWN, reason, lost=lost), now)
+            elif peer.line is not None:
+                code = LEAVING if len(in_tree) <= 1 else SHUTDOWN
+                goodbye = Goodbye(code, f"broker {node.config.id} shuts down", lost=lost)
+                node.close(peer.line, goodbye, now)
+        for line in list(node.lines.values()):
+            node.close(line, Goodbye(SHUTDOWN, f"broker {node.config.id} shuts down"), now)
+
+
+def _notifications_kept(peer: Peer) -> int:
+    """How many notifications for a peer end with this session."""
+    return peer.channel.notifications_kept

@@ -1,0 +1,609 @@
+"""A node: a broker with its links and clients, without sockets, files or clock.
+
+Everything that decides whether a network survives is here and in ``link``: who may come in, who
+resumes, who is a neighbour, when to acknowledge, whom to hold back, who is silent, whom to dial
+and when again. A driver brings bytes and time, and does what it is asked (``ports``); the
+simulator and the live runtime drive the same node.
+
+Bytes for a line are collected while an event is handled and leave as one `Write`. Between node,
+broker and streams there are direct calls: a notification costs no event of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from random import Random
+from typing import Any, Final
+
+from sapwood.protocol.broker import Broker
+from sapwood.protocol.effects import Effect, Forward, Record, Send
+from sapwood.protocol.events import Event, FramesReceived, NotificationsMissed, Tick
+from sapwood.protocol.inbound import DecodeHead
+from sapwood.protocol.forwarding import SharedHeads
+from sapwood.protocol.link.admission import CHALLENGE_PING, Admission
+from sapwood.protocol.link.dialing import Dialing
+from sapwood.protocol.link.flow import DISCONNECT, Flow
+from sapwood.protocol.link.handshake import (
+    LEAVING,
+    PROTOCOL,
+    SHUTDOWN,
+    SILENT,
+    SLOW_CONSUMER,
+    Ack,
+    GivenUp,
+    Goodbye,
+    Hello,
+    LinkMessage,
+    Ping,
+    Pong,
+    Welcome,
+)
+from sapwood.protocol.link.keepalive import (
+    Keepalive,
+    excuse_standstill,
+    is_dead,
+    wants_ping,
+)
+from sapwood.protocol.link.line import Frames, Line
+from sapwood.protocol.link.membership import Membership
+from sapwood.protocol.link.peer import Peer
+from sapwood.protocol.link.rows import Rows
+from sapwood.protocol.link.spool import FrameRun
+from sapwood.protocol.link.states import LineState
+from sapwood.protocol.link.stopping import Stopping
+from sapwood.protocol.messages import CODEC, Refused, Surveyed
+from sapwood.protocol.node_config import NodeConfig
+from sapwood.protocol.ports import (
+    TICK_SECONDS,
+    Abort,
+    Close,
+    Connected,
+    Data,
+    DialFailed,
+    Disconnected,
+    DriverEffect,
+    DriverEvent,
+    Stop,
+    Stopped,
+    Unsent,
+    Write,
+)
+from sapwood.wire.frames import BODY_BYTES_MAX
+from sapwood.wire.scan import is_notification
+
+EXCESS_MAX: Final = BODY_BYTES_MAX + 2**20
+"""Bytes beyond its credit after which a sender is sent away: one message may always be whole."""
+
+
+class Node:
+    """One broker with its links and clients. See `sapwood.protocol.ports.Machine`."""
+
+    def __init__(
+        self,
+        config: NodeConfig,
+        random: Random,
+        draw_secret: Callable[[], str],
+        *,
+        broker: Broker | None = None,
+    ) -> None:
+        self.config = config
+        self.draw_secret = draw_secret
+        self.broker = Broker(config.broker()) if broker is None else broker
+        self.peers: dict[str, Peer] = {}
+        self.client_count = 0
+        self.lines: dict[int, Line] = {}
+        """By the driver's number: all that are not gone, those that end included."""
+        self.counts: Counter[str] = Counter()
+        """Of things that happened, for the metrics."""
+        self.deadline = float("-inf")
+        """When the next `Tick` is wanted at the latest."""
+        self.changed = False
+        """Whether the event that is being handled may have changed a deadline."""
+        self.flow = Flow(config.link.slow_seconds, self.peers)
+        self.membership = Membership(self)
+        self.admission = Admission(self)
+        self.dialing = Dialing(self, random)
+        self.keepalive = Keepalive()
+        self.stopping: Stopping | None = None
+        self.rows = Rows(self) if config.recording else None
+        self._effects: list[DriverEffect] = []
+        self._to_write: list[Line] = []
+        self._to_flush: dict[str, None] = {}
+        self._to_acknowledge: dict[str, None] = {}
+        self._condemned: list[Peer] = []
+        self._acknowledge_at = float("inf")
+        self._surveys = 0
+        self._was_restoring = self.broker.is_restoring
+        self._handlers: dict[type, Callable[[Any, float], None]] = {
+            Connected: self._connected,
+            Disconnected: self._disconnected,
+            DialFailed: self.dialing.failed,
+            Unsent: self._unsent,
+            Tick: self._tick,
+            Stop: self._stop,
+        }
+
+    def __repr__(self) -> str:
+        return f"<node {self.config.id}.{self.config.session}>"
+
+    # The door
+
+    def handle(self, event: DriverEvent, now: float) -> list[DriverEffect]:
+        """Take an event; what the driver has to do because of it, in order."""
+        if type(event) is Data:
+            self._data(event.connection, event.data, now)
+        else:
+            self.changed = True
+            self._handlers[type(event)](event, now)
+        if self._condemned:
+            self._send_away(now)
+        if self._to_flush:
+            self._flush_all(now)
+        if self.changed:
+            self._look_ahead(now)
+        elif self._acknowledge_at < self.deadline:
+            self.deadline = self._acknowledge_at
+        effects, self._effects = self._effects, []
+        if self._to_write:
+            for line in self._to_write:
+                if line.out:
+                    effects.append(Write(line.number, line.take()))
+            self._to_write = []
+        return effects
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether this broker is about to end."""
+        return self.stopping is not None
+
+    def _look_ahead(self, now: float) -> None:
+        """Find out when something is due, and what follows from what happened."""
+        if self._was_restoring and not self.broker.is_restoring:
+            self._was_restoring = False
+            self.membership.restored(now)
+            self._flush_all(now)
+        if self.stopping is not None and self.stopping.look(now):
+            self.do(Stopped())
+        self.changed = False
+        times = (
+            self._acknowledge_at,
+            self.broker.next_at,
+            self.keepalive.next_at,
+            self.admission.next_at,
+            self.dialing.next_at,
+            None if self.stopping is None else self.stopping.next_at,
+        )
+        self.deadline = min(
+            (at for at in times if at is not None), default=now + TICK_SECONDS
+        )
+
+    # Lines
+
+    def _connected(self, event: Connected, now: float) -> None:
+        if event.dial:
+            line = self.dialing.connected(event, now)
+            if line is None:
+                self.do(Abort(event.connection, "nobody waits for this connection"))
+                return
+        else:
+            line = Line(
+                event.connection,
+                LineState.GREETING,
+                now,
+                address=event.address,
+                certificate=event.certificate,
+            )
+            self.admission.connected(line, now)
+        self.lines[line.number] = line
+
+    def _disconnected(self, event: Disconnected, now: float) -> None:
+        line = self.lines.pop(event.connection, None)
+        if line is None:
+            return
+        was_calling = line.state is LineState.CALLING
+        line.advance("end")
+        self.admission.forget(line)
+        if was_calling:
+            self.dialing.lost(line, event.reason or "closed by the other side", now)
+        self.membership.lost(line, now)
+        self.dialing.tick(now)
+
+    def _unsent(self, event: Unsent, now: float) -> None:
+        """Bytes wait for somebody who does not read."""
+        line = self.lines.get(event.connection)
+        peer = None if line is None else self.peers.get(line.peer)
+        if line is None or peer is None or peer.line is not line:
+            return
+        limits = self.config.limits(is_client=peer.is_client)
+        if event.size > limits.buffer_bytes + limits.control_bytes + EXCESS_MAX:
+            self.abort(line, "the other side sends, but does not read", now)
+
+    def watch(self, line: Line, now: float) -> None:
+        """Keep a line alive from now on, and notice its death."""
+        self.keepalive.watch(line, self._patience(line), now)
+
+    def _patience(self, line: Line) -> float:
+        peer = self.peers.get(line.peer)
+        is_client = peer is not None and peer.is_client
+        return self.config.limits(is_client=is_client).silence_seconds
+
+    def close(self, line: Line, goodbye: Goodbye, now: float) -> None:
+        """End a line, with a reason for the other side; what was written still goes out."""
+        if line.state is LineState.CLOSING:
+            return
+        self.say(line, goodbye, now)
+        self._end(line, now)
+        self.do(Write(line.number, line.take()))
+        self.do(Close(line.number, goodbye.reason or goodbye.code))
+
+    def abort(self, line: Line, reason: str, now: float) -> None:
+        """End a line at once."""
+        if line.state is not LineState.CLOSING:
+            line.out.clear()
+            self._end(line, now)
+            self.do(Abort(line.number, reason))
+
+    def _end(self, line: Line, now: float) -> None:
+        line.advance("end")
+        self.changed = True
+        self.admission.forget(line)
+        self.membership.lost(line, now)
+
+    def say(self, line: Line, message: LinkMessage, now: float) -> None:
+        """Say something about a connection to its other end."""
+        self._to_write.append(line)
+        line.say(message)
+        line.wrote_at = now
+
+    def do(self, effect: DriverEffect) -> None:
+        """Ask the driver for something."""
+        self._effects.append(effect)
+
+    # What comes
+
+    def _data(self, number: int, data: bytes, now: float) -> None:
+        line = self.lines.get(number)
+        if line is None or line.state is LineState.CLOSING:
+            return
+        line.heard_at = now
+        line.bytes_in += len(data)
+        if line.state is LineState.OPEN and not line.rest and is_notification(data):
+            self._frames(line, data, 1, len(data), now)
+            return
+        for piece in line.read(data):
+            if line.state is LineState.CLOSING:
+                return
+            if type(piece) is Frames:
+                self._frames(line, *piece, now)
+            else:
+                self._said(line, piece, now)  # type: ignore[arg-type]
+        if line.problem:
+            self.close(line, Goodbye(PROTOCOL, line.problem), now)
+
+    def _frames(self, line: Line, data: bytes, frames: int, size: int, now: float) -> None:
+        """Frames of a stream came: one event for the broker, however many they are."""
+        if line.state is not LineState.OPEN:
+            self.close(line, Goodbye(PROTOCOL, "a frame before the handshake is done"), now)
+            return
+        peer = self.peers.get(line.peer)
+        if peer is None or peer.line is not line:
+            return
+        if self.stopping is not None:
+            return  # not acknowledged either: whoever sent it keeps it
+        if self.rows is not None:
+            self.rows.published(peer, data, now)
+        peer.frames_in += frames
+        is_due = peer.channel.count(frames, size)
+        effects = self.broker.handle(FramesReceived(peer.name, data), now)
+        if len(effects) == 1 and type(effects[0]) is Forward:
+            self._pass_on(effects[0], peer, now)
+        elif effects:
+            self._carry_out(effects, now, peer)
+        if self._to_flush:
+            self._flush_all(now)  # a client hears of a refusal before the acknowledgement
+        if is_due:
+            self.acknowledge(peer, now)
+            if peer.channel.exceeded > EXCESS_MAX:
+                self.close(line, Goodbye(PROTOCOL, "sent more than it was given credit for"), now)
+        else:
+            self._to_acknowledge[peer.name] = None
+            if self._acknowledge_at > now + self.config.ack_seconds:
+                self._acknowledge_at = now + self.config.ack_seconds
+
+    def _said(self, line: Line, message: LinkMessage, now: float) -> None:
+        """The other end said something about the connection."""
+        kind = type(message)
+        state = line.state
+        if not line.advance(kind.__name__):
+            when = "before" if state is LineState.GREETING else "after"
+            what = f"{kind.__name__} {when} the handshake"
+            what += "; begin with Hello" if state is LineState.GREETING else ""
+            self.close(line, Goodbye(PROTOCOL, what), now)
+        elif kind is Ack:
+            self._acknowledged(line, message, now)  # type: ignore[arg-type]
+        elif kind is GivenUp:
+            self._given_up_there(line, message, now)  # type: ignore[arg-type]
+        elif kind is Ping:
+            self.say(line, Pong(message.number), now)  # type: ignore[union-attr]
+        elif kind is Pong:
+            peer = self.peers.get(line.peer)
+            if peer is not None and message.number == CHALLENGE_PING:  # type: ignore[union-attr]
+                self.admission.answered(peer, now)
+        elif kind is Hello:
+            self.changed = True
+            self.admission.hello(line, message, now)  # type: ignore[arg-type]
+        elif kind is Welcome:
+            self.changed = True
+            self.dialing.welcome(line, message, now)  # type: ignore[arg-type]
+            self.dialing.tick(now)
+        else:
+            self._told_goodbye(line, message, state, now)  # type: ignore[arg-type]
+
+    def _acknowledged(self, line: Line, ack: Ack, now: float) -> None:
+        peer = self.peers.get(line.peer)
+        if peer is None:
+            return
+        before = peer.channel.acknowledged
+        runs = peer.channel.acknowledge(ack)
+        if peer.channel.acknowledged != before:
+            peer.progress_at = now
+        if self.rows is not None:
+            self.rows.delivered(peer, runs, now)
+        if peer.holds:
+            for freed in self.flow.drained(peer):
+                self.acknowledge(freed, now)
+        self.flush(peer, now)
+        self.changed = self.changed or self.stopping is not None
+
+    def _given_up_there(self, line: Line, message: GivenUp, now: float) -> None:
+        peer = self.peers.get(line.peer)
+        if peer is None:
+            return
+        if not peer.channel.can_miss(message.count):
+            reason = f"{message.count} frames given up, more than there can be"
+            self.close(line, Goodbye(PROTOCOL, reason), now)
+            return
+        peer.channel.miss(message.count)
+        self._to_acknowledge[peer.name] = None
+        if peer.is_client:
+            return
+        if self.broker.is_restoring:
+            self.membership.missed[peer.name] = (
+                self.membership.missed.get(peer.name, 0) + message.count
+            )
+        else:
+            self.bring(NotificationsMissed(peer.name, message.count), now)
+
+    def _told_goodbye(
+        self, line: Line, goodbye: Goodbye, before: LineState, now: float
+    ) -> None:
+        """The other side ends the connection, and says why."""
+        self.changed = True
+        self.do(Abort(line.number, goodbye.reason or goodbye.code))
+        self.admission.forget(line)
+        if before is LineState.CALLING:
+            self.dialing.refused(line, goodbye, now)
+            self.dialing.tick(now)
+            return
+        peer = self.peers.get(line.peer)
+        if peer is None or peer.line is not line:
+            return
+        if goodbye.code == LEAVING:
+            self.membership.remove(peer, Goodbye(LEAVING), now)
+        else:
+            if goodbye.code == SHUTDOWN:
+                peer.ended_orderly, peer.lost_there = True, goodbye.lost
+            self.membership.lost(line, now)
+        self.dialing.tick(now)
+
+    # What the broker asks for
+
+    def bring(self, event: Event, now: float, recorded_at: float | None = None) -> None:
+        """Bring an event to the broker and do what it asks, in order."""
+        self.changed = True
+        effects = self.broker.handle(event, now)
+        self._carry_out(effects, now, None, recorded_at)
+
+    def _carry_out(
+        self,
+        effects: list[Effect],
+        now: float,
+        source: Peer | None,
+        recorded_at: float | None = None,
+    ) -> None:
+        for effect in effects:
+            kind = type(effect)
+            if kind is Forward:
+                self._forward(effect, source, now)  # type: ignore[arg-type]
+                continue
+            self.changed = True
+            if kind is Send:
+                self._send(effect, now)  # type: ignore[arg-type]
+            elif self.rows is not None:
+                at = now if recorded_at is None else recorded_at
+                self.rows.asked(effect, at)  # type: ignore[arg-type]
+
+    def _pass_on(self, effect: Forward, source: Peer, now: float) -> None:
+        """A single run, as of a short read: whoever has nothing waiting gets it at once."""
+        data, count, peers = effect.data, effect.count, self.peers
+        for name in effect.destinations:
+            peer = peers.get(name)
+            if peer is None or peer.line is None or not peer.channel.pass_on(data, count):
+                self._forward(Forward((name,), data, count), source, now)
+                continue
+            peer.frames_out += count
+            if self.rows is not None:
+                self.rows.forwarded(peer, data, now)
+            line = peer.line
+            self._to_write.append(line)
+            line.out.append(data)
+            line.wrote_at = now
+
+    def _forward(self, effect: Forward, source: Peer | None, now: float) -> None:
+        data, count, peers = effect.data, effect.count, self.peers
+        for name in effect.destinations:
+            peer = peers.get(name)
+            if peer is None:
+                continue
+            channel = peer.channel
+            given_up = channel.push(data, count)
+            self._to_flush[name] = None
+            peer.frames_out += count
+            if self.rows is not None:
+                self.rows.forwarded(peer, data, now)
+            if channel.buffered > channel.limits.buffer_bytes >> 1 and source is not None:
+                self.flow.pushed(peer, source, now)
+            if given_up:
+                self._overflown(peer, given_up, now)
+
+    def _overflown(self, peer: Peer, given_up: list[FrameRun], now: float) -> None:
+        """A destination's buffer was full, and the oldest notifications in it were given up."""
+        self.count_losses(peer)
+        self.record_dropped(peer, given_up, now)
+        if peer.is_client and peer.slow_policy == DISCONNECT and not peer.is_condemned:
+            peer.is_condemned = True
+            self.counts["slow_clients_disconnected"] += 1
+            self._condemned.append(peer)
+
+    def _send_away(self, now: float) -> None:
+        condemned, self._condemned = self._condemned, []
+        goodbye = Goodbye(SLOW_CONSUMER, "the client does not keep up with what it subscribed")
+        for peer in condemned:
+            self.membership.remove(peer, goodbye, now)
+
+    def _send(self, effect: Send, now: float) -> None:
+        peer = self.peers.get(effect.destination)
+        message = effect.message
+        if peer is not None:
+            push = peer.channel.push_control
+            if type(message) is Refused:
+                push = peer.channel.push_refusal
+            push(CODEC.encode(message))
+            self._to_flush[peer.name] = None
+        elif effect.destination == self.config.id and isinstance(message, Surveyed | Refused):
+            self.admission.surveyed(message, now)
+
+    def new_survey(self) -> int:
+        """The number of a new survey."""
+        self._surveys += 1
+        return self._surveys
+
+    # What is kept of what happens
+
+    def count_losses(self, peer: Peer) -> None:
+        """Count what had to be given up for a peer."""
+        given_up = peer.channel.given_up
+        self.counts["given_up"] += given_up - peer.given_up_seen
+        peer.given_up_seen = given_up
+
+    def record_delivered(self, peer: Peer, runs: Iterable[FrameRun], now: float) -> None:
+        """A client has got something."""
+        if self.rows is not None:
+            self.rows.delivered(peer, runs, now)
+
+    def record_dropped(
+        self, peer: Peer, runs: Iterable[FrameRun], now: float, *, is_abandoned: bool = False
+    ) -> None:
+        """Notifications for somebody were given up."""
+        if self.rows is not None:
+            self.rows.dropped(peer, runs, now, is_abandoned=is_abandoned)
+
+    # Sending and acknowledging
+
+    def touch(self, peer: Peer) -> None:
+        """Send what may be sent to a peer when the event is done."""
+        self._to_flush[peer.name] = None
+
+    def forget_peer(self, peer: Peer, now: float) -> None:
+        """A peer is gone, or another one takes its place."""
+        self._to_flush.pop(peer.name, None)
+        self._to_acknowledge.pop(peer.name, None)
+        for freed in self.flow.forget(peer):
+            self.acknowledge(freed, now)
+
+    def _flush_all(self, now: float) -> None:
+        to_flush, self._to_flush = self._to_flush, {}
+        for name in to_flush:
+            peer = self.peers.get(name)
+            if peer is not None:
+                self.flush(peer, now)
+
+    def flush(self, peer: Peer, now: float) -> None:
+        """Send what may be sent."""
+        line = peer.line
+        if line is None or not peer.channel.connected:
+            return
+        runs = peer.channel.take()
+        if runs:
+            self._to_write.append(line)
+            line.out += runs
+            line.wrote_at = now
+
+    def acknowledge(self, peer: Peer, now: float) -> None:
+        """Tell a peer how far this side is, if it does not know."""
+        line, channel = peer.line, peer.channel
+        if line is None or not channel.connected:
+            return
+        channel.window = self.membership.window(is_client=peer.is_client)
+        if channel.owes_ack:
+            self._to_write.append(line)
+            line.out.append(channel.ack())
+            line.wrote_at = now
+
+    # Time
+
+    def _tick(self, event: Tick, now: float) -> None:
+        if now >= self._acknowledge_at:
+            self._acknowledge_all(now)
+        for number in self.keepalive.lines_due(now):
+            self._look_after(number, now)
+        self.admission.tick(now)
+        self.dialing.tick(now)
+        self._look_at_peers(now)
+        self.bring(event, now)
+
+    def _acknowledge_all(self, now: float) -> None:
+        self._acknowledge_at = float("inf")
+        owing, self._to_acknowledge = self._to_acknowledge, {}
+        for name in owing:
+            peer = self.peers.get(name)
+            if peer is not None:
+                self.acknowledge(peer, now)
+
+    def _look_after(self, number: int, now: float) -> None:
+        """Keep a line alive, or notice that it is dead."""
+        line = self.lines.get(number)
+        if line is None or line.state is not LineState.OPEN:
+            return
+        patience = self._patience(line)
+        excuse_standstill(line, self.deadline, now)
+        if is_dead(line, patience, now):
+            self.abort(line, f"silent for {patience} s", now)
+            return
+        if wants_ping(line, patience, now):
+            self.say(line, Ping(), now)
+        self.watch(line, now)
+
+    def _look_at_peers(self, now: float) -> None:
+        for peer in list(self.peers.values()):
+            if peer.channel.is_overrun:
+                self.counts["overruns"] += 1
+                goodbye = Goodbye(SLOW_CONSUMER, "too many control messages wait")
+                self.membership.remove(peer, goodbye, now)
+            elif peer.is_client and self._is_past_grace(peer, now):
+                self.membership.remove(peer, Goodbye(SILENT), now)
+        for peer in self.flow.stuck(now):
+            given_up = peer.channel.shed(peer.channel.limits.buffer_bytes // 4)
+            self.count_losses(peer)
+            self.record_dropped(peer, given_up, now)
+            for freed in self.flow.release(peer):
+                self.acknowledge(freed, now)
+
+    def _is_past_grace(self, peer: Peer, now: float) -> bool:
+        since = peer.away_since
+        return since is not None and now - since > self.config.client.grace_seconds
+
+    def _stop(self, event: Stop, now: float) -> None:
+        if self.stopping is None:
+            self.stopping = Stopping(self, now)

@@ -1,0 +1,68 @@
+"""What is set for a node from outside: who it is, whom it joins, and what it may cost."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sapwood.protocol.broker import BrokerConfig
+from sapwood.protocol.link.limits import ClientLimits, LinkLimits
+
+
+class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """One broker with its links and clients."""
+
+    id: str
+    session: int = 1
+    network: str = "sapwood"
+    token: str = ""
+    require_certificate: bool = False
+    """Whether whoever connects must show a certificate; a broker one with its id in it."""
+    joins: tuple[str, ...] = ()
+    """Addresses of brokers to link to."""
+    joins_for_ever: bool = True
+    """Whether to go on trying after a refusal that another attempt will not change."""
+    expected: tuple[str, ...] = ()
+    """The neighbours that the session before this one had: it takes part when they are back."""
+    restore_seconds: float = 10.0
+    """How long it waits for them."""
+    addresses: tuple[str, ...] = ()
+    """Under which others can reach it, if any."""
+    admin: str = ""
+    release: str = ""
+    routing: str = "covering"
+    advertisements_required: bool = False
+    advertisement_routing: str = "covering"
+    settle_interval: float = 0.05
+    settle_patience: float = 30.0
+    remembered_max: int = 65_536
+    ack_seconds: float = 0.02
+    """Longest time until what came is acknowledged."""
+    leave_seconds: float = 2.0
+    """How long an orderly end may take."""
+    link: LinkLimits = LinkLimits()
+    client: ClientLimits = ClientLimits()
+    recording: bool = False
+    """Whether rows for a trace are among the effects."""
+
+    def limits(self, *, is_client: bool) -> LinkLimits | ClientLimits:
+        """What a peer may cost."""
+        return self.client if is_client else self.link
+
+    def broker(self) -> BrokerConfig:
+        """The broker's part of it."""
+        return BrokerConfig(
+            id=self.id,
+            session=self.session,
+            routing=self.routing,
+            advertisements_required=self.advertisements_required,
+            advertisement_routing=self.advertisement_routing,
+            settle_interval=self.settle_interval,
+            settle_patience=self.settle_patience,
+            remembered_max=self.remembered_max,
+            addresses=self.addresses,
+            admin=self.admin,
+            release=self.release,
+            recording=self.recording,
+            expected=self.expected,
+            restore_seconds=self.restore_seconds,
+        )
