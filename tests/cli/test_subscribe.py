@@ -93,13 +93,13 @@ async def _lose_the_client(server: Server) -> None:
 
     def subscribers() -> list[Peer]:
         clients = server.node.broker.clients
-        peers = [peer for peer in server.node.peers.values() if peer.connection is not None]
+        peers = [peer for peer in server.node.peers.values() if peer.line is not None]
         return [peer for peer in peers if clients.claims(peer.name, "subscribed")]
 
     await until(lambda: len(subscribers()) == 1, "it has subscribed")
     [lost] = subscribers()
     server.node.session += 1
-    assert lost.connection is not None
+    assert lost.line is not None
     lost.connection.abort("a test")
     await until(lambda: subscribers() not in ([], [lost]), "it has subscribed again")
     async with connect(str(server.address)) as bus:

@@ -77,7 +77,7 @@ def test_two_brokers_that_join_each_other_have_one_link(attempt: int) -> None:
 
 def linked(one: Server, two: Server) -> bool:
     peers = (one.node.peers.get(two.node.settings.id), two.node.peers.get(one.node.settings.id))
-    return all(peer is not None and peer.connection is not None for peer in peers)
+    return all(peer is not None and peer.line is not None for peer in peers)
 
 
 def test_a_link_that_both_sides_dial_is_kept_whole_when_it_breaks() -> None:
@@ -144,7 +144,7 @@ def test_a_broker_that_was_lost_comes_back_and_the_gap_is_reported() -> None:
             await dead.joined()
             proxy.is_down = True
             proxy.cut()
-            await until(lambda: one.node.peers["B2"].connection is None, "it is away")
+            await until(lambda: one.node.peers["B2"].line is None, "it is away")
             again = await stack.enter_async_context(broker("B2", url(one)))
             await until(lambda: bool(tally.gaps), "the gap is reported")
             assert [gap.count for gap in tally.gaps] == [0]

@@ -132,7 +132,7 @@ def test_a_connection_that_is_half_open_is_noticed_in_the_stated_time() -> None:
             frozen_at = loop.time()
             for number in range(5):
                 await right.publish({"n": number})
-            await until(lambda: peer.connection is None, "the connection is taken for dead")
+            await until(lambda: peer.line is None, "the connection is taken for dead")
             noticed_after = loop.time() - frozen_at
             assert silence * 0.5 <= noticed_after <= silence * 1.5 + 0.5
             proxy.cut()
@@ -176,7 +176,7 @@ def test_an_outage_of_ten_times_the_buffer_is_counted_to_the_last_notification()
             await until(lambda: tally.count > 500, "it flows")
             proxy.is_down = True
             proxy.cut()
-            await until(lambda: two.node.peers["B1"].connection is None, "the link is away")
+            await until(lambda: two.node.peers["B1"].line is None, "the link is away")
             begin = two.node.peers["B1"].channel.last
             stream = two.node.peers["B1"].channel
             await until(

@@ -133,7 +133,7 @@ def test_a_lost_client_is_kept_for_its_grace_and_then_forgotten() -> None:
             client = await subscriber(port(server), "lost")
             client.writer.transport.abort()
             peer = server.node.peers["lost.1"]
-            await until(lambda: peer.connection is None, "the connection is lost")
+            await until(lambda: peer.line is None, "the connection is lost")
             assert server.node.peers["lost.1"] is peer
             assert len(server.node.broker.subscriptions) == 1
             await until(lambda: not server.node.peers, "its grace is over")
@@ -153,7 +153,7 @@ def test_a_client_that_sends_but_does_not_read_is_sent_away() -> None:
             for number in range(60_000):
                 client.send(CODEC.encode(Subscribe("1", "this is ( no filter", number)))
                 if number % 100 == 0:
-                    if peer.connection is None:
+                    if peer.line is None:
                         break
                     await asyncio.sleep(0)
             await until(lambda: "deaf.1" not in server.node.peers, "its answers overran")
@@ -173,7 +173,7 @@ def test_a_leaf_leaves_and_a_broker_between_others_may_be_back(name: str, code: 
             await three.__aenter__()
             if name == "B2":
                 await two.__aexit__(None, None, None)
-                assert one.node.peers["B2"].connection is None
+                assert one.node.peers["B2"].line is None
                 await three.__aexit__(None, None, None)
             else:
                 await three.__aexit__(None, None, None)

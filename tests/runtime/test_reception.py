@@ -140,7 +140,7 @@ def test_a_client_cannot_take_the_place_of_a_broker() -> None:
                 goodbye = await client.goodbye()
             assert goodbye is not None
             assert goodbye.code == ID_IN_USE
-            assert one.node.peers["B.2"].connection is not None
+            assert one.node.peers["B.2"].line is not None
 
     run(scenario())
 
@@ -268,7 +268,7 @@ async def storm_of_garbage(seed: int, times: int) -> None:
             assert not isinstance(item, Gap)
             assert item.id.sequence == number + 1
         assert one.node.counts["connections_lost"] > 0
-        assert one.node.peers["B2"].connection is not None
+        assert one.node.peers["B2"].line is not None
         assert two.node.counts["connections_lost"] == 0
 
 

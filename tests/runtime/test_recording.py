@@ -75,7 +75,7 @@ def test_every_notification_for_a_slow_client_ends_in_one_row(tmp_path: Path) ->
             node = server.node
             slow = await sapwood.connect(url(server), id="slow").__aenter__()
             await slow.subscribe("n >= 0", buffer=1).__aenter__()
-            assert slow._stream.connection is not None
+            assert slow._stream.line is not None
             transport = slow._stream.connection.transport
             assert transport is not None
             transport.pause_reading()

@@ -86,6 +86,9 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Which release of Sapwood it is; told in surveys."""
     recording: bool = False
     """Whether rows for a trace are among the effects."""
+    routing: str = "covering"
+    expected: tuple[str, ...] = ()
+    restore_seconds: float = 10.0
 
     def __post_init__(self) -> None:
         check_algorithm(self.advertisement_routing)
@@ -171,6 +174,10 @@ class Broker:
     def next_at(self) -> float | None:
         """When the driver has to bring the next `Tick` at the latest; None if nothing is due."""
         return self.settling.next_at
+
+    @property
+    def is_restoring(self) -> bool:
+        return False
 
     # Who may send what
 

@@ -17,10 +17,8 @@ from random import Random
 from typing import Any, Final
 
 from sapwood.protocol.broker import Broker
-from sapwood.protocol.effects import Effect, Forward, Record, Send
+from sapwood.protocol.effects import Effect, Forward, Send
 from sapwood.protocol.events import Event, FramesReceived, NotificationsMissed, Tick
-from sapwood.protocol.inbound import DecodeHead
-from sapwood.protocol.forwarding import SharedHeads
 from sapwood.protocol.link.admission import CHALLENGE_PING, Admission
 from sapwood.protocol.link.dialing import Dialing
 from sapwood.protocol.link.flow import DISCONNECT, Flow
@@ -113,6 +111,8 @@ class Node:
         self._to_acknowledge: dict[str, None] = {}
         self._condemned: list[Peer] = []
         self._acknowledge_at = float("inf")
+        self._look_at = float("-inf")
+        """When everybody is to be looked at again."""
         self._surveys = 0
         self._was_restoring = self.broker.is_restoring
         self._handlers: dict[type, Callable[[Any, float], None]] = {
@@ -169,14 +169,13 @@ class Node:
         times = (
             self._acknowledge_at,
             self.broker.next_at,
+            self._look_at,
             self.keepalive.next_at,
             self.admission.next_at,
             self.dialing.next_at,
             None if self.stopping is None else self.stopping.next_at,
         )
-        self.deadline = min(
-            (at for at in times if at is not None), default=now + TICK_SECONDS
-        )
+        self.deadline = min(at for at in times if at is not None)
 
     # Lines
 
@@ -560,8 +559,12 @@ class Node:
             self._look_after(number, now)
         self.admission.tick(now)
         self.dialing.tick(now)
-        self._look_at_peers(now)
-        self.bring(event, now)
+        if not now < self._look_at <= now + TICK_SECONDS:
+            self._look_at = now + TICK_SECONDS
+            self._look_at_peers(now)
+            self.bring(event, now)
+        elif _is_due(self.broker.next_at, now):
+            self.bring(event, now)
 
     def _acknowledge_all(self, now: float) -> None:
         self._acknowledge_at = float("inf")
@@ -607,3 +610,7 @@ class Node:
     def _stop(self, event: Stop, now: float) -> None:
         if self.stopping is None:
             self.stopping = Stopping(self, now)
+
+
+def _is_due(at: float | None, now: float) -> bool:
+    return at is not None and now >= at

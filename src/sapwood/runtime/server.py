@@ -1,30 +1,55 @@
-"""One broker with all that belongs to it: listening, joining, admin endpoint, an orderly end."""
+"""One broker with all that belongs to it: listening, joining, trace, admin endpoint, its end.
+
+The node decides (``sapwood.protocol.node``), the driver moves bytes; here are files, certificates
+and the life of the process.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import errno
+import secrets
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from importlib.metadata import version
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
 
 from sapwood.errors import ListenError, RefusedError, UnreachableError
+from sapwood.protocol.link.line import HANDSHAKE_SECONDS
+from sapwood.protocol.node import Node
+from sapwood.protocol.node_config import NodeConfig
+from sapwood.protocol.ports import (
+    ClientOrder,
+    Joined,
+    JoinFailed,
+    Remember,
+    Row,
+    Stop,
+    Stopped,
+)
 from sapwood.runtime.address import Address, parse_address, parse_admin
-from sapwood.runtime.joining import Joining
-from sapwood.runtime.node import Node
+from sapwood.runtime.clock import Clock
+from sapwood.runtime.data_directory import DataDirectory
+from sapwood.runtime.driver import Driver
 from sapwood.runtime.rates import Rates
-from sapwood.runtime.reception import HANDSHAKE_SECONDS, Reception
-from sapwood.runtime.session import next_session, note_part, was_part
 from sapwood.runtime.settings import Settings
-from sapwood.runtime.status import JoinStatus, Status
+from sapwood.runtime.status import Status
 from sapwood.runtime.status_taker import StatusTaker
 from sapwood.runtime.tls import client_context, exposure, server_context
+from sapwood.runtime.tracing import TICK_SECONDS as TRACE_SECONDS
+from sapwood.runtime.tracing import Tracer
+from sapwood.runtime.tracing_frames import Frames
+from sapwood.trace.schema import RunSettings
 
 if TYPE_CHECKING:
     from sapwood.runtime.admin import Admin
 
-LOOK_SECONDS = 1.0
+LOOK_SECONDS: Final = 1.0
 """How often counts are looked at for their rates."""
+
+_PATIENCE_SECONDS: Final = 1.0
+"""How long the end may take longer than the node wants."""
 
 
 class Server:
@@ -32,16 +57,31 @@ class Server:
 
     def __init__(self, settings: Settings, tell: Callable[[str], None] = lambda text: None) -> None:
         self.settings = settings
-        self._tell = tell
-        self.node = Node(settings, next_session(settings))
-        self.joinings: list[Joining] = []
         self.admin: Admin | None = None
-        self._rates = Rates()
-        self._status = StatusTaker(self.node, self._rates)
-        self._reception = Reception(self.node)
+        self.clock = Clock()
+        self._tell = tell
+        self._data = DataDirectory(settings)
+        session = self._data.next_session()
+        config = node_config(settings, session, self._data)
+        self.node = Node(config, Random(), secrets.token_hex)
         self._tls = server_context(settings.tls)
+        self.driver = Driver(self.node, self.clock, self._do, client_context(settings.tls))
+        self.tracer = make_tracer(settings, session)
+        self._first: dict[str, asyncio.Future[None]] = {}
+        """By address to join: done with the first link, or with the reason why there is none."""
+        self._stopped = asyncio.Event()
+        self._rates = Rates()
+        self._status = StatusTaker(self.node, settings, self._rates, self.tracer)
         self._server: asyncio.Server | None = None
         self._tasks: list[asyncio.Task[None]] = []
+        self._effects: dict[type, Callable[[Any], None]] = {
+            Row: self._record,
+            ClientOrder: self._note_order,
+            Joined: self._note_joined,
+            JoinFailed: self._note_failed,
+            Remember: lambda effect: self._data.note_neighbours(effect.neighbours),
+            Stopped: lambda effect: self._stopped.set(),
+        }
 
     @property
     def address(self) -> Address | None:
@@ -53,7 +93,11 @@ class Server:
 
     async def start(self) -> None:
         """Listen, and begin to join."""
-        self.node.start()
+        loop = asyncio.get_running_loop()
+        self._first = {text: loop.create_future() for text in self.settings.join}
+        if self.tracer is not None:
+            self.tracer.start(self.clock.now())
+            self._tasks.append(asyncio.create_task(self._trace_regularly(self.tracer)))
         try:
             if self.settings.listen:
                 await self._listen(parse_address(self.settings.listen))
@@ -62,65 +106,86 @@ class Server:
         except BaseException:
             await self.stop()
             raise
-        for text in self.settings.join:
-            joining = Joining(
-                self.node,
-                parse_address(text),
-                client_context(self.settings.tls),
-                tell=self._tell_of_join,
-            )
-            self.joinings.append(joining)
-            self._tasks.append(asyncio.create_task(joining.run()))
+        self.driver.start()
 
     async def joined(self) -> None:
         """Wait for all links; a RefusedError if one will never be."""
-        for joining in self.joinings:
-            await joining.first
+        for first in self._first.values():
+            await asyncio.shield(first)
 
     async def entered(self) -> None:
         """Wait until this broker is part of a network, over whichever link.
 
         An UnreachableError if nobody can be reached and nobody ever could: see `join_seconds`.
         """
-        settings = self.settings
-        firsts = [joining.first for joining in self.joinings]
-        if not firsts:
+        if not self._first:
             return
-        patience = None if was_part(settings) else settings.join_seconds or None
-        done, _ = await asyncio.wait(firsts, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+        patience = None if self.node.config.joins_for_ever else self.settings.join_seconds
+        done, _ = await asyncio.wait(
+            self._first.values(), timeout=patience, return_when=asyncio.FIRST_COMPLETED
+        )
         if not done:
-            problem = self.joinings[0].last_problem or f"no answer from {self.joinings[0].address}"
+            target = self.node.dialing.targets[0]
+            problem = target.problem or f"no answer from {target.address}"
             raise UnreachableError(
                 f"{problem} (tried for {patience:g} s; join_seconds = 0 tries for ever)"
             )
         if any(first.exception() is None for first in done):
-            note_part(settings)
+            self._data.note_part()
 
     def status(self) -> Status:
         """What this broker is doing."""
-        joins = tuple(
-            JoinStatus(
-                address=str(joining.address),
-                is_linked=joining.is_linked,
-                problem="" if joining.is_linked else joining.last_problem,
-            )
-            for joining in self.joinings
-        )
-        return self._status.take(self.address, joins)
+        return self._status.take(self.address, self.clock.now())
 
     async def stop(self) -> None:
         """End in an orderly way."""
         for task in self._tasks:
             task.cancel()
         for task in self._tasks:
-            with suppress(asyncio.CancelledError, RefusedError):
+            with suppress(asyncio.CancelledError):
                 await task
+        for first in self._first.values():
+            if not first.cancel():
+                first.exception()  # perhaps nobody waited for it
         if self._server is not None:
             self._server.close()
-        self._reception.close()
-        await self.node.stop()
+        self.driver.bring(Stop())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.settings.leave_seconds + _PATIENCE_SECONDS):
+                await self._stopped.wait()
+        await self.driver.close()
+        if self.tracer is not None:
+            await asyncio.to_thread(self.tracer.close, self.clock.now())
         if self.admin is not None:
             await self.admin.stop()
+
+    # What the node asks for
+
+    def _do(self, effect: object) -> None:
+        self._effects[type(effect)](effect)
+
+    def _record(self, row: Row) -> None:
+        if self.tracer is not None:
+            frames = Frames(row.data, row.first, row.end)
+            self.tracer.record(row.at, row.kind, row.fields, frames, row.size)
+
+    def _note_order(self, effect: ClientOrder) -> None:
+        if self.tracer is not None:
+            self.tracer.client(effect.client, effect.order)
+
+    def _note_joined(self, effect: Joined) -> None:
+        first = self._first.get(effect.address)
+        if first is not None and not first.done():
+            first.set_result(None)
+
+    def _note_failed(self, effect: JoinFailed) -> None:
+        first = self._first.get(effect.address)
+        if effect.is_final and first is not None and not first.done():
+            first.set_exception(RefusedError(effect.reason, effect.code))
+        else:
+            self._tell(f"broker {self.settings.id}: {effect.reason} (trying again)")
+
+    # Listening
 
     async def _listen(self, address: Address) -> None:
         problem = exposure(self.settings, address)
@@ -129,7 +194,7 @@ class Server:
         loop = asyncio.get_running_loop()
         try:
             self._server = await loop.create_server(
-                self._reception.connection,
+                self.driver.accept,
                 address.host,
                 address.port,
                 backlog=1024,
@@ -144,9 +209,6 @@ class Server:
             what = failure.strerror or str(failure)
             raise ListenError(f"cannot listen on {address}: {what}") from None
 
-    def _tell_of_join(self, problem: str) -> None:
-        self._tell(f"broker {self.settings.id}: {problem} (trying again)")
-
     async def _start_admin(self, address: Address) -> None:
         from sapwood.runtime.admin import Admin  # noqa: PLC0415 - a web server, if one is wanted
 
@@ -154,10 +216,55 @@ class Server:
         await self.admin.start(address)
         self._tasks.append(asyncio.create_task(self._look_regularly()))
 
+    # Regularly
+
     async def _look_regularly(self) -> None:
         while True:
             counts = {
                 peer.name: (peer.frames_in, peer.frames_out) for peer in self.node.peers.values()
             }
-            self._rates.look(counts, self.node.clock.now())
+            self._rates.look(counts, self.clock.now())
             await asyncio.sleep(LOOK_SECONDS)
+
+    async def _trace_regularly(self, tracer: Tracer) -> None:
+        while True:
+            await asyncio.sleep(TRACE_SECONDS)
+            tracer.tick(self.clock.now())
+
+
+def node_config(settings: Settings, session: int, data: DataDirectory) -> NodeConfig:
+    """What the node has to know of the settings."""
+    return NodeConfig(
+        id=settings.id,
+        session=session,
+        network=settings.network,
+        token=settings.token,
+        require_certificate=settings.tls.require_certificate,
+        joins=settings.join,
+        joins_for_ever=data.was_part or not settings.join_seconds,
+        expected=data.neighbours,
+        restore_seconds=settings.restore_seconds,
+        addresses=settings.advertise,
+        admin=settings.admin,
+        release=version("sapwood"),
+        routing=settings.routing,
+        advertisements_required=settings.advertisements == "required",
+        settle_interval=settings.settle_interval_seconds,
+        settle_patience=settings.settle_patience_seconds,
+        remembered_max=settings.remembered_max,
+        ack_seconds=settings.ack_seconds,
+        leave_seconds=settings.leave_seconds,
+        link=settings.link,
+        client=settings.client,
+        recording=bool(settings.trace.directory),
+    )
+
+
+def make_tracer(settings: Settings, session: int) -> Tracer | None:
+    """What writes the trace of a broker, if one is wanted."""
+    if not settings.trace.directory:
+        return None
+    required = settings.advertisements == "required"
+    return Tracer(
+        settings.trace, settings.id, session, RunSettings(advertisements_required=required)
+    )

@@ -11,11 +11,14 @@ import time
 from importlib.metadata import version
 
 from sapwood.protocol.clients import SUBSCRIBED
+from sapwood.protocol.link.dialing import Target
 from sapwood.protocol.link.handshake import VERSIONS
-from sapwood.runtime.address import Address
-from sapwood.runtime.node import Node
 from sapwood.protocol.link.peer import Peer
+from sapwood.protocol.link.states import TargetState
+from sapwood.protocol.node import Node
+from sapwood.runtime.address import Address, parse_address
 from sapwood.runtime.rates import Rates
+from sapwood.runtime.settings import Settings
 from sapwood.runtime.status import (
     AWAY,
     CONNECTED,
@@ -28,34 +31,38 @@ from sapwood.runtime.status import (
     TableStatus,
     TraceStatus,
 )
+from sapwood.runtime.tracing import Tracer
 
 
 class StatusTaker:
     """Takes the status of one broker."""
 
-    def __init__(self, node: Node, rates: Rates) -> None:
+    def __init__(
+        self, node: Node, settings: Settings, rates: Rates, tracer: Tracer | None
+    ) -> None:
         self._node = node
+        self._settings = settings
         self._rates = rates
+        self._tracer = tracer
         self._started_at = time.monotonic()
 
-    def take(self, listens: Address | None, joins: tuple[JoinStatus, ...]) -> Status:
+    def take(self, listens: Address | None, now: float) -> Status:
         """The status now."""
-        node, broker = self._node, self._node.broker
-        settings, now = node.settings, node.clock.now()
+        node, broker, config = self._node, self._node.broker, self._node.config
         peers = sorted(node.peers.values(), key=lambda peer: peer.name)
         return Status(
-            id=settings.id,
-            session=node.session,
-            network=settings.network,
+            id=config.id,
+            session=config.session,
+            network=config.network,
             version=version("sapwood"),
             protocol=VERSIONS,
-            routing=settings.routing,
+            routing=config.routing,
             listens="" if listens is None else str(listens),
             at=now,
             uptime_seconds=time.monotonic() - self._started_at,
             neighbours=tuple(self._neighbour(p, now) for p in peers if not p.is_client),
             clients=tuple(self._client(p, now) for p in peers if p.is_client),
-            joins=joins,
+            joins=tuple(map(_join, node.dialing.targets)),
             tables=TableStatus(
                 subscriptions=len(broker.subscriptions), advertisements=len(broker.advertisements)
             ),
@@ -69,7 +76,7 @@ class StatusTaker:
         return NeighbourStatus(
             id=peer.name,
             session=peer.session,
-            state=AWAY if peer.connection is None else LINKED,
+            state=AWAY if peer.line is None else LINKED,
             in_tree=peer.in_tree,
             sends="" if neighbour is None else neighbour.sends,
             receives="" if neighbour is None else neighbour.receives,
@@ -88,7 +95,7 @@ class StatusTaker:
         is_filling = channel.buffered > channel.limits.buffer_bytes // 2
         return ClientStatus(
             id=peer.name,
-            state=AWAY if peer.connection is None else CONNECTED,
+            state=AWAY if peer.line is None else CONNECTED,
             address=_address(peer),
             away_seconds=_away_seconds(peer, now),
             subscriptions=len(self._node.broker.clients.claims(peer.name, SUBSCRIBED)),
@@ -101,7 +108,7 @@ class StatusTaker:
         )
 
     def _trace(self) -> TraceStatus | None:
-        tracer, settings = self._node.tracer, self._node.settings.trace
+        tracer, settings = self._tracer, self._settings.trace
         if tracer is None:
             return None
         return TraceStatus(
@@ -112,8 +119,17 @@ class StatusTaker:
         )
 
 
+def _join(target: Target) -> JoinStatus:
+    is_linked = target.state is TargetState.LINKED
+    return JoinStatus(
+        address=str(parse_address(target.address)),
+        is_linked=is_linked,
+        problem="" if is_linked else target.problem,
+    )
+
+
 def _address(peer: Peer) -> str:
-    return "" if peer.connection is None else peer.connection.peer
+    return "" if peer.line is None else peer.line.address
 
 
 def _away_seconds(peer: Peer, now: float) -> float:

@@ -19,15 +19,7 @@ from sapwood.runtime.settings import TraceSettings
 from sapwood.runtime.tracing_columns import NO_FRAMES, Begun, Happening, Item, Segment
 from sapwood.runtime.tracing_frames import Frames
 from sapwood.runtime.tracing_orders import Orders
-from sapwood.trace.schema import (
-    ADVERTISED,
-    CLOCK,
-    SUBSCRIBED,
-    TRACE_GAP,
-    UNADVERTISED,
-    UNSUBSCRIBED,
-    RunSettings,
-)
+from sapwood.trace.schema import CLOCK, TRACE_GAP, RunSettings
 from sapwood.trace.writer import SegmentLimits, TraceWriter
 
 BATCH_BYTES: Final = 4 * 2**20
@@ -42,8 +34,6 @@ _ITEM_BYTES: Final = 200
 
 _ROWS_MAX: Final = 1_000_000
 """Rows of one file."""
-
-_ENDS: Final = {SUBSCRIBED: UNSUBSCRIBED, ADVERTISED: UNADVERTISED}
 
 
 class _Batch(NamedTuple):
@@ -79,8 +69,6 @@ class Tracer:
         self._done_bytes = 0
         self._now = 0.0
         self._has_gap = False
-        self._returned: dict[str, set[tuple[str, str]]] = {}
-        """By client that was lost by an earlier session: what it has claimed again."""
         self._queue: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="trace", daemon=True)
         self._orders = Orders()
@@ -114,29 +102,14 @@ class Tracer:
         if self._has_gap:
             self._has_gap = False
             self._note(Happening(at, TRACE_GAP, {}), _ITEM_BYTES)
-        if kind in _ENDS and self._returned:
-            self._end_before(at, kind, fields)
         self._note(Happening(at, kind, fields, frames), size)
         self._now = at
         if self._noted_bytes >= BATCH_BYTES:
             self._hand_over()
 
-    def client(self, name: str, order: int, *, returns: bool = False) -> None:
-        """A client is here that has published and got so much elsewhere.
-
-        One that returns had a stream with another session of this broker, or with another broker:
-        what it wanted there ended with that stream, and what it says now begins anew. The old
-        session may not have been able to record that.
-        """
+    def client(self, name: str, order: int | None) -> None:
+        """A client is here that has published and got so much elsewhere; None: it has left."""
         self._note(Begun(name, order), _ITEM_BYTES)
-        self._returned.pop(name, None)
-        if returns:
-            self._returned[name] = set()
-
-    def forget(self, name: str) -> None:
-        """A client has left, and will not be back in this stream."""
-        self._returned.pop(name, None)
-        self._note(Begun(name, None), _ITEM_BYTES)
 
     def tick(self, now: float) -> None:
         """Time passes: what is old enough is written."""
@@ -167,15 +140,6 @@ class Tracer:
         self._handed_bytes += self._noted_bytes
         self._noted, self._noted_bytes = [], 0
         self._queue.put(batch)
-
-    def _end_before(self, at: float, kind: str, fields: dict[str, Any]) -> None:
-        """A client that was lost claims something: whatever it claimed before is over."""
-        claimed = self._returned.get(fields["client"])
-        claim = (kind, fields["filter"])
-        if claimed is not None and claim not in claimed:
-            claimed.add(claim)
-            ended = {"client": fields["client"], "filter": fields["filter"]}
-            self._note(Happening(at, _ENDS[kind], ended), _ITEM_BYTES)
 
     # In the thread
 

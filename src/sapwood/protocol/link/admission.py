@@ -288,6 +288,7 @@ class Admission:
             slow_policy=hello.slow_policy,
             addresses=hello.addresses,
             features=common_features(hello.features),
+            routing=hello.routing,
         )
         node.say(line, self._welcome(hello, peer, None), now)
         had_stream = bool(hello.resume) if peer.is_client else self._asks_for(hello) is not None
@@ -325,6 +326,7 @@ class Admission:
             in_tree=peer.in_tree,
             advertisements_required=config.advertisements_required,
             secret=peer.secret,
+            routing="" if peer.is_client else config.routing,
         )
 
 

@@ -23,7 +23,6 @@ from typing import Final
 
 import msgspec
 
-from sapwood.errors import FrameError
 from sapwood.protocol.link.handshake import COUNT_MAX, LINK_CODEC, Ack, GivenUp
 from sapwood.protocol.link.spool import FrameRun, MemorySpool, Spool
 
@@ -135,6 +134,11 @@ class Channel:
         return self.spool.waiting
 
     @property
+    def notifications_waiting(self) -> int:
+        """How many notifications were not handed to a connection."""
+        return self.spool.notifications_waiting
+
+    @property
     def last(self) -> int:
         """The number of the last frame that was taken for the other side."""
         return self.sent + self.spool.waiting_frames
@@ -235,10 +239,12 @@ class Channel:
             return True
         return not self.withheld and self._granted - self._taken < self.window >> 1
 
+    def can_miss(self, frames: int) -> bool:
+        """Whether so many frames can have been given up."""
+        return self.received + frames <= COUNT_MAX
+
     def miss(self, frames: int) -> None:
-        """The other side has given frames up; a FrameError if there cannot be so many."""
-        if self.received + frames > COUNT_MAX:
-            raise FrameError(f"{frames} frames given up, more than there can be")
+        """The other side has given frames up."""
         self.received += frames
         self.missed += frames
 

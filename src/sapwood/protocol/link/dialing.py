@@ -299,6 +299,7 @@ class Dialing:
             secret=welcome.secret,
             addresses=welcome.addresses,
             features=welcome.features,
+            routing=welcome.routing,
         )
         membership.enter(peer, line, welcome.credit, now)
 

@@ -103,6 +103,8 @@ class Welcome(_LinkMessage, frozen=True, kw_only=True):
     advertisements_required: bool = False
     secret: str = ""
     """To be shown when the stream is resumed: a name alone proves nothing."""
+    routing: str = ""
+    """To a broker: the algorithm by which the sender tells what is wanted."""
 
 
 class Goodbye(_LinkMessage, frozen=True):

@@ -87,6 +87,7 @@ class Membership:
         slow_policy: str = "",
         addresses: tuple[str, ...] = (),
         features: tuple[str, ...] = (),
+        routing: str = "",
     ) -> Peer:
         """Somebody with a new stream."""
         config = self._node.config
@@ -103,6 +104,7 @@ class Membership:
             slow_policy=slow_policy or config.client.slow_policy,
             addresses=addresses,
             features=features,
+            routing=routing,
         )
 
     def resumes(self) -> tuple[Resume, ...]:
@@ -164,6 +166,8 @@ class Membership:
             LinkUp(
                 peer.name,
                 peer.in_tree,
+                sends=self._node.config.routing,
+                receives=peer.routing or self._node.config.routing,
                 session=peer.session,
                 addresses=peer.addresses,
                 features=peer.features,

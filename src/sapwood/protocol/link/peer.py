@@ -30,6 +30,7 @@ class Peer:
         "lost_there",
         "name",
         "progress_at",
+        "routing",
         "secret",
         "session",
         "slow_policy",
@@ -47,6 +48,7 @@ class Peer:
         in_tree: bool = True,
         addresses: tuple[str, ...] = (),
         features: tuple[str, ...] = (),
+        routing: str = "",
     ) -> None:
         self.name = name
         self.session = session
@@ -57,6 +59,8 @@ class Peer:
         self.in_tree = in_tree
         self.addresses = addresses
         self.features = features
+        self.routing = routing
+        """Of a neighbour: how it tells what it wants; empty if it did not say."""
         self.slow_policy = slow_policy
         self.line: Line | None = None
         self.away_since: float | None = None

@@ -84,6 +84,10 @@ class Spool(Protocol):
         """How many frames wait to be sent."""
 
     @property
+    def notifications_waiting(self) -> int:
+        """How many notifications wait to be sent."""
+
+    @property
     def is_empty(self) -> bool:
         """Whether nothing is kept."""
 
@@ -264,6 +268,11 @@ class MemorySpool:
     def waiting_frames(self) -> int:
         """How many frames wait to be sent."""
         return sum(run.frames for run in self._waiting)
+
+    @property
+    def notifications_waiting(self) -> int:
+        """How many notifications wait to be sent."""
+        return sum(run.frames for run in self._waiting if run.size)
 
     @property
     def is_empty(self) -> bool:

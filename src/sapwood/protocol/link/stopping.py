@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sapwood.protocol.link.handshake import LEAVING, SHUTDOWN, Goodbye
-from sapwood.protocol.link.peer import Peer
 
 if TYPE_CHECKING:
     from sapwood.protocol.node import Node
@@ -63,7 +62,7 @@ class Stopping:
         peers = list(node.peers.values())
         in_tree = [peer for peer in peers if not peer.is_client and peer.in_tree]
         for peer in peers:
-            lost = _notifications_kept(peer)
+            lost = peer.channel.notifications_waiting
             if peer.is_client:
                 reason = f"broker {node.config.id} is shutting down"
                 node.membership.remove(peer, Goodbye(SHUTDOWN, reason, lost=lost), now)
@@ -74,7 +73,3 @@ class Stopping:
         for line in list(node.lines.values()):
             node.close(line, Goodbye(SHUTDOWN, f"broker {node.config.id} shuts down"), now)
 
-
-def _notifications_kept(peer: Peer) -> int:
-    """How many notifications for a peer end with this session."""
-    return peer.channel.notifications_kept
