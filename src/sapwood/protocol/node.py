@@ -52,6 +52,7 @@ from sapwood.protocol.link.states import LineState
 from sapwood.protocol.link.stopping import Stopping
 from sapwood.protocol.messages import CODEC, Refused, Surveyed
 from sapwood.protocol.node_config import NodeConfig
+from sapwood.protocol.node_invariants import node_problems
 from sapwood.protocol.ports import (
     TICK_SECONDS,
     Abort,
@@ -132,12 +133,25 @@ class Node:
     def handle(self, event: DriverEvent, now: float) -> list[DriverEffect]:
         """Take an event; what the driver has to do because of it, in order."""
         if type(event) is Data:
-            self._data(event.connection, event.data, now)
+            return self.receive(event.connection, event.data, now)
+        self.changed = True
+        self._handlers[type(event)](event, now)
+        return self._finish(now)
+
+    def receive(self, connection: int, data: bytes, now: float) -> list[DriverEffect]:
+        """The same for `Data`, by far the most frequent: a read costs no event object."""
+        line = self.lines.get(connection)
+        if line is None or line.state is LineState.CLOSING:
+            return []
+        line.heard_at = now
+        if line.state is LineState.OPEN and not line.rest and is_notification(data):
+            self._frames(line, data, 1, len(data), now)
         else:
-            self.changed = True
-            self._handlers[type(event)](event, now)
-        if self._condemned:
-            self._send_away(now)
+            self._read(line, data, now)
+        return self._finish(now)
+
+    def _finish(self, now: float) -> list[DriverEffect]:
+        """What an event came to."""
         if self._to_flush:
             self._flush_all(now)
         if self.changed:
@@ -159,23 +173,35 @@ class Node:
 
     def _look_ahead(self, now: float) -> None:
         """Find out when something is due, and what follows from what happened."""
+        if self._condemned:
+            self._send_away(now)
         if self._was_restoring and not self.broker.is_restoring:
             self._was_restoring = False
             self.membership.restored(now)
-            self._flush_all(now)
         if self.stopping is not None and self.stopping.look(now):
             self.do(Stopped())
+        if self._to_flush:
+            self._flush_all(now)
         self.changed = False
+        self.deadline = self.next_at
+
+    @property
+    def next_at(self) -> float:
+        """When something is due, from the times that are kept."""
         times = (
             self._acknowledge_at,
-            self.broker.next_at,
             self._look_at,
+            self.broker.next_at,
             self.keepalive.next_at,
             self.admission.next_at,
             self.dialing.next_at,
             None if self.stopping is None else self.stopping.next_at,
         )
-        self.deadline = min(at for at in times if at is not None)
+        return min(at for at in times if at is not None)
+
+    def problems(self) -> list[str]:
+        """What is wrong between two events; see ``node_invariants``."""
+        return node_problems(self)
 
     # Lines
 
@@ -211,9 +237,9 @@ class Node:
     def _unsent(self, event: Unsent, now: float) -> None:
         """Bytes wait for somebody who does not read."""
         line = self.lines.get(event.connection)
-        peer = None if line is None else self.peers.get(line.peer)
-        if line is None or peer is None or peer.line is not line:
+        if line is None or line.peer is None:
             return
+        peer = line.peer
         limits = self.config.limits(is_client=peer.is_client)
         if event.size > limits.buffer_bytes + limits.control_bytes + EXCESS_MAX:
             self.abort(line, "the other side sends, but does not read", now)
@@ -223,8 +249,7 @@ class Node:
         self.keepalive.watch(line, self._patience(line), now)
 
     def _patience(self, line: Line) -> float:
-        peer = self.peers.get(line.peer)
-        is_client = peer is not None and peer.is_client
+        is_client = line.peer is not None and line.peer.is_client
         return self.config.limits(is_client=is_client).silence_seconds
 
     def close(self, line: Line, goodbye: Goodbye, now: float) -> None:
@@ -261,15 +286,7 @@ class Node:
 
     # What comes
 
-    def _data(self, number: int, data: bytes, now: float) -> None:
-        line = self.lines.get(number)
-        if line is None or line.state is LineState.CLOSING:
-            return
-        line.heard_at = now
-        line.bytes_in += len(data)
-        if line.state is LineState.OPEN and not line.rest and is_notification(data):
-            self._frames(line, data, 1, len(data), now)
-            return
+    def _read(self, line: Line, data: bytes, now: float) -> None:
         for piece in line.read(data):
             if line.state is LineState.CLOSING:
                 return
@@ -282,11 +299,9 @@ class Node:
 
     def _frames(self, line: Line, data: bytes, frames: int, size: int, now: float) -> None:
         """Frames of a stream came: one event for the broker, however many they are."""
-        if line.state is not LineState.OPEN:
+        peer = line.peer
+        if peer is None:
             self.close(line, Goodbye(PROTOCOL, "a frame before the handshake is done"), now)
-            return
-        peer = self.peers.get(line.peer)
-        if peer is None or peer.line is not line:
             return
         if self.stopping is not None:
             return  # not acknowledged either: whoever sent it keeps it
@@ -299,16 +314,14 @@ class Node:
             self._pass_on(effects[0], peer, now)
         elif effects:
             self._carry_out(effects, now, peer)
-        if self._to_flush:
-            self._flush_all(now)  # a client hears of a refusal before the acknowledgement
         if is_due:
+            self._flush_all(now)  # a client hears of a refusal before the acknowledgement
             self.acknowledge(peer, now)
             if peer.channel.exceeded > EXCESS_MAX:
                 self.close(line, Goodbye(PROTOCOL, "sent more than it was given credit for"), now)
         else:
             self._to_acknowledge[peer.name] = None
-            if self._acknowledge_at > now + self.config.ack_seconds:
-                self._acknowledge_at = now + self.config.ack_seconds
+            self._acknowledge_at = min(self._acknowledge_at, now + self.config.ack_seconds)
 
     def _said(self, line: Line, message: LinkMessage, now: float) -> None:
         """The other end said something about the connection."""
@@ -326,7 +339,7 @@ class Node:
         elif kind is Ping:
             self.say(line, Pong(message.number), now)  # type: ignore[union-attr]
         elif kind is Pong:
-            peer = self.peers.get(line.peer)
+            peer = line.peer
             if peer is not None and message.number == CHALLENGE_PING:  # type: ignore[union-attr]
                 self.admission.answered(peer, now)
         elif kind is Hello:
@@ -340,7 +353,7 @@ class Node:
             self._told_goodbye(line, message, state, now)  # type: ignore[arg-type]
 
     def _acknowledged(self, line: Line, ack: Ack, now: float) -> None:
-        peer = self.peers.get(line.peer)
+        peer = line.peer
         if peer is None:
             return
         before = peer.channel.acknowledged
@@ -356,7 +369,7 @@ class Node:
         self.changed = self.changed or self.stopping is not None
 
     def _given_up_there(self, line: Line, message: GivenUp, now: float) -> None:
-        peer = self.peers.get(line.peer)
+        peer = line.peer
         if peer is None:
             return
         if not peer.channel.can_miss(message.count):
@@ -374,9 +387,7 @@ class Node:
         else:
             self.bring(NotificationsMissed(peer.name, message.count), now)
 
-    def _told_goodbye(
-        self, line: Line, goodbye: Goodbye, before: LineState, now: float
-    ) -> None:
+    def _told_goodbye(self, line: Line, goodbye: Goodbye, before: LineState, now: float) -> None:
         """The other side ends the connection, and says why."""
         self.changed = True
         self.do(Abort(line.number, goodbye.reason or goodbye.code))
@@ -385,8 +396,8 @@ class Node:
             self.dialing.refused(line, goodbye, now)
             self.dialing.tick(now)
             return
-        peer = self.peers.get(line.peer)
-        if peer is None or peer.line is not line:
+        peer = line.peer
+        if peer is None:
             return
         if goodbye.code == LEAVING:
             self.membership.remove(peer, Goodbye(LEAVING), now)
@@ -435,9 +446,11 @@ class Node:
             if self.rows is not None:
                 self.rows.forwarded(peer, data, now)
             line = peer.line
-            self._to_write.append(line)
-            line.out.append(data)
             line.wrote_at = now
+            if line.out:
+                line.out.append(data)
+            else:
+                self._effects.append(Write(line.number, data))
 
     def _forward(self, effect: Forward, source: Peer | None, now: float) -> None:
         data, count, peers = effect.data, effect.count, self.peers
@@ -461,7 +474,7 @@ class Node:
         self.count_losses(peer)
         self.record_dropped(peer, given_up, now)
         if peer.is_client and peer.slow_policy == DISCONNECT and not peer.is_condemned:
-            peer.is_condemned = True
+            peer.is_condemned = self.changed = True
             self.counts["slow_clients_disconnected"] += 1
             self._condemned.append(peer)
 

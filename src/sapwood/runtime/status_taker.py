@@ -37,9 +37,7 @@ from sapwood.runtime.tracing import Tracer
 class StatusTaker:
     """Takes the status of one broker."""
 
-    def __init__(
-        self, node: Node, settings: Settings, rates: Rates, tracer: Tracer | None
-    ) -> None:
+    def __init__(self, node: Node, settings: Settings, rates: Rates, tracer: Tracer | None) -> None:
         self._node = node
         self._settings = settings
         self._rates = rates

@@ -12,7 +12,15 @@ from sapwood.bench.peers.peer import Client, Network, Peer
 from sapwood.bench.peers.server import HOST, Cores, Server, free_port
 from sapwood.errors import BenchmarkError
 from sapwood.protocol.link.channel import ACK_FRAMES
-from sapwood.protocol.link.handshake import CLIENT, LINK_CODEC, Ack, Goodbye, Hello, LinkMessage, Welcome
+from sapwood.protocol.link.handshake import (
+    CLIENT,
+    LINK_CODEC,
+    Ack,
+    Goodbye,
+    Hello,
+    LinkMessage,
+    Welcome,
+)
 from sapwood.protocol.messages import CODEC, Refused, Settled, Subscribe
 from sapwood.wire.frames import (
     CONTROL,

@@ -36,7 +36,7 @@ from sapwood.protocol.link.handshake import (
     refusal,
 )
 from sapwood.protocol.link.line import HANDSHAKE_SECONDS, Line
-from sapwood.protocol.link.peer import Peer
+from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.protocol.link.states import LineState
 from sapwood.protocol.messages import Refused, Surveyed
 
@@ -279,19 +279,21 @@ class Admission:
             node.say(line, self._welcome(hello, peer, peer.channel.received), now)
             node.membership.come_back(peer, line, resumed.received, hello.credit, now)
             return
-        peer = node.membership.new_peer(
-            name_of(hello),
-            hello.session,
-            is_client=hello.role == CLIENT,
+        is_client = hello.role == CLIENT
+        said = Introduction(
+            name=name_of(hello),
+            session=hello.session,
+            is_client=is_client,
             in_tree=in_tree,
             secret=node.draw_secret(),
-            slow_policy=hello.slow_policy,
             addresses=hello.addresses,
             features=common_features(hello.features),
             routing=hello.routing,
+            slow_policy=hello.slow_policy or node.config.client.slow_policy,
         )
+        peer = node.membership.new_peer(said)
         node.say(line, self._welcome(hello, peer, None), now)
-        had_stream = bool(hello.resume) if peer.is_client else self._asks_for(hello) is not None
+        had_stream = bool(hello.resume) if is_client else self._asks_for(hello) is not None
         node.membership.enter(
             peer, line, hello.credit, now, had_stream=had_stream, order=hello.order
         )

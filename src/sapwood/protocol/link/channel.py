@@ -1,9 +1,9 @@
 """A stream of frames to one neighbour or client that outlives the connections it runs over.
 
-Both sides count the frames of a stream. What was sent is kept (``sapwood.protocol.link.spool``) until
-the other side has acknowledged it; when a connection breaks, the next one begins with both counts,
-and what is missing is sent again: nothing is lost and nothing repeated. The numbers themselves
-never travel with the frames.
+Both sides count the frames of a stream. What was sent is kept (``sapwood.protocol.link.spool``)
+until the other side has acknowledged it; when a connection breaks, the next one begins with both
+counts, and what is missing is sent again: nothing is lost and nothing repeated. The numbers
+themselves never travel with the frames.
 
 What is kept is bounded. When there is no room for a notification, the oldest ones are given up:
 their places in the stream remain, and the other side is told how many they were (`GivenUp`).
@@ -19,6 +19,7 @@ No input or output happens here: a driver moves the bytes, and asks when to ackn
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -187,9 +188,7 @@ class Channel:
         """Whether the other side can have so many frames: else the streams are not the same."""
         return self.acknowledged <= received <= self.sent
 
-    def connect(
-        self, received: int, credit: int, granted: int | None = None
-    ) -> list[FrameRun]:
+    def connect(self, received: int, credit: int, granted: int | None = None) -> list[FrameRun]:
         """A connection is there, and the other side has so many frames; the others are sent.
 
         `granted` is the credit that the other side was given in the handshake, by default the
@@ -266,3 +265,13 @@ class Channel:
         if not self.withheld:
             self._granted = max(self._granted, self._taken + self.window)
         return LINK_CODEC.encode(Ack(self.received, self._granted))
+
+    def problems(self) -> Iterator[str]:
+        """What is wrong with the counts of this side."""
+        yield from self.spool.problems(self.sent - self.acknowledged)
+        if not 0 <= self.acknowledged <= self.sent:
+            yield f"{self.acknowledged} frames acknowledged of {self.sent} sent"
+        if not 0 <= self._acknowledged_in <= self.received:
+            yield f"{self._acknowledged_in} frames acknowledged of {self.received} received"
+        if not 0 <= self.missed <= self.received:
+            yield f"{self.missed} frames missed of {self.received} received"

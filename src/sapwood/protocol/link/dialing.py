@@ -26,7 +26,7 @@ from sapwood.protocol.link.handshake import (
     Welcome,
 )
 from sapwood.protocol.link.line import HANDSHAKE_SECONDS, Line
-from sapwood.protocol.link.peer import Peer
+from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.protocol.link.states import TARGET, LineState, TargetState, following
 from sapwood.protocol.ports import Connected, Dial, DialFailed, Joined, JoinFailed
 
@@ -291,16 +291,16 @@ class Dialing:
 
     def _begin(self, line: Line, welcome: Welcome, now: float) -> None:
         membership = self._node.membership
-        peer = membership.new_peer(
-            welcome.id,
-            welcome.session,
-            is_client=False,
+        said = Introduction(
+            name=welcome.id,
+            session=welcome.session,
             in_tree=welcome.in_tree,
             secret=welcome.secret,
             addresses=welcome.addresses,
             features=welcome.features,
             routing=welcome.routing,
         )
+        peer = membership.new_peer(said)
         membership.enter(peer, line, welcome.credit, now)
 
     def _cross(self, line: Line, welcome: Welcome, known: Peer, now: float) -> None:

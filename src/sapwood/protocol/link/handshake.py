@@ -26,7 +26,7 @@ VERSIONS: Final = (1, 1)
 """The oldest and the newest protocol version spoken here."""
 
 RESTART = "restart"
-"""A broker's feature: tables survive the restart of a neighbour, until it has told its own again."""
+"""A feature of brokers: entries survive a neighbour's restart until it has told its own again."""
 
 FEATURES: Final[tuple[str, ...]] = (RESTART,)
 """Optional abilities beyond the version; a side uses only what both have."""

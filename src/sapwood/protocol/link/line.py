@@ -7,7 +7,7 @@ reason for the other side. What is written is collected, so that all of one even
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from sapwood.errors import FrameError
 from sapwood.protocol.link.handshake import LINK_CODEC, LinkMessage
@@ -15,11 +15,17 @@ from sapwood.protocol.link.states import LINE, LineState, following
 from sapwood.wire.frames import CONTROL, HEADER, HEADER_SIZE, LINK
 from sapwood.wire.scan import scan, size_of_next
 
+if TYPE_CHECKING:
+    from sapwood.protocol.link.peer import Peer
+
 HANDSHAKE_BYTES_MAX: Final = 64 * 1024
 """Longest frame that is taken from someone who has not introduced themselves."""
 
 HANDSHAKE_SECONDS: Final = 5.0
 """How long someone may take to introduce themselves, and how long dialing may take in all."""
+
+_UNKNOWN: Final = (LineState.GREETING, LineState.EXAMINING)
+"""States in which nobody knows who is at the other end."""
 
 
 class Frames(NamedTuple):
@@ -39,8 +45,6 @@ class Line:
 
     __slots__ = (
         "address",
-        "bytes_in",
-        "bytes_out",
         "certificate",
         "heard_at",
         "needed",
@@ -70,8 +74,8 @@ class Line:
         self.state = state
         self.address = address
         self.certificate = certificate
-        self.peer = ""
-        """The name of the peer that this line belongs to, once it is open."""
+        self.peer: Peer | None = None
+        """Whose stream goes over this line, while it is open."""
         self.since = now
         self.heard_at = now
         self.wrote_at = now
@@ -79,8 +83,6 @@ class Line:
         """When the other side was last asked for a sign of life."""
         self.silence = 0.0
         """Longest time without a frame that the other side tolerates, in seconds; 0: any."""
-        self.bytes_in = 0
-        self.bytes_out = 0
         self.out: list[bytes] = []
         """What is to be written when the event is done."""
         self.rest: list[bytes] = []
@@ -92,7 +94,7 @@ class Line:
         """What was wrong with the bytes that came last."""
 
     def __repr__(self) -> str:
-        return f"<line {self.number} {self.state} {self.peer or self.address}>"
+        return f"<line {self.number} {self.state} {self.address}>"
 
     @property
     def is_open(self) -> bool:
@@ -115,7 +117,6 @@ class Line:
         out = self.out
         data = out[0] if len(out) == 1 else b"".join(out)
         self.out = []
-        self.bytes_out += len(data)
         return data
 
     # Reading
@@ -145,7 +146,7 @@ class Line:
         if end < len(data):
             whole, rest = data[:end], data[end:]
             self.rest, self.rest_size, self.needed = [rest], len(rest), size_of_next(rest)
-            if not self.is_open and self.needed > HANDSHAKE_BYTES_MAX:
+            if self.state in _UNKNOWN and self.needed > HANDSHAKE_BYTES_MAX:
                 raise FrameError(
                     f"a frame of {self.needed} bytes before the handshake is done; "
                     f"at most {HANDSHAKE_BYTES_MAX} are taken"

@@ -23,7 +23,7 @@ from sapwood.protocol.events import (
 from sapwood.protocol.link.channel import Channel
 from sapwood.protocol.link.handshake import REPLACED, RESTART, Goodbye, Resume
 from sapwood.protocol.link.line import Line
-from sapwood.protocol.link.peer import Peer
+from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.protocol.ports import ClientOrder, Remember
 
 if TYPE_CHECKING:
@@ -56,9 +56,10 @@ class Membership:
         return min(config.limits(is_client=is_client).window_bytes, max(share, WINDOW_BYTES_MIN))
 
     def credit(self, *, is_client: bool) -> int:
-        """How many bytes of notifications may come over a new line: none before tables are restored.
+        """How many bytes of notifications may come over a new line.
 
-        Until then nobody knows where they have to go. The other side keeps them.
+        None before the tables are restored: until then nobody knows where they have to go. The
+        other side keeps them.
         """
         return 0 if self._node.broker.is_restoring else self.window(is_client=is_client)
 
@@ -76,36 +77,13 @@ class Membership:
 
     # Coming
 
-    def new_peer(
-        self,
-        name: str,
-        session: int,
-        *,
-        is_client: bool,
-        in_tree: bool,
-        secret: str,
-        slow_policy: str = "",
-        addresses: tuple[str, ...] = (),
-        features: tuple[str, ...] = (),
-        routing: str = "",
-    ) -> Peer:
+    def new_peer(self, said: Introduction) -> Peer:
         """Somebody with a new stream."""
         config = self._node.config
-        limits = config.limits(is_client=is_client)
-        channel = Channel(limits.channel(), splits_runs=is_client and config.recording)
-        channel.window = self.window(is_client=is_client)
-        return Peer(
-            name,
-            session,
-            channel,
-            is_client=is_client,
-            in_tree=in_tree,
-            secret=secret,
-            slow_policy=slow_policy or config.client.slow_policy,
-            addresses=addresses,
-            features=features,
-            routing=routing,
-        )
+        limits = config.limits(is_client=said.is_client)
+        channel = Channel(limits.channel(), splits_runs=said.is_client and config.recording)
+        channel.window = self.window(is_client=said.is_client)
+        return Peer(said, channel)
 
     def resumes(self) -> tuple[Resume, ...]:
         """The streams to neighbours that have no line, for a hello to any of them."""
@@ -205,7 +183,7 @@ class Membership:
     def _attach(self, peer: Peer, line: Line, received: int, credit: int, now: float) -> None:
         node = self._node
         is_restoring = node.broker.is_restoring
-        line.peer = peer.name
+        line.peer = peer
         line.heard_at = line.wrote_at = now
         peer.line = line
         peer.away_since = None
@@ -221,8 +199,8 @@ class Membership:
     def lost(self, line: Line, now: float) -> None:
         """A line is gone: its stream waits for the next one."""
         node = self._node
-        peer = node.peers.get(line.peer)
-        if peer is None or peer.line is not line:
+        peer = line.peer
+        if peer is None:
             return
         node.counts["connections_lost"] += 1
         self._detach(peer, now)
@@ -233,6 +211,7 @@ class Membership:
         node = self._node
         line, peer.line = peer.line, None
         if line is not None:
+            line.peer = None
             peer.heard_at = line.heard_at
         peer.channel.disconnect()
         peer.away_since = now

@@ -2,8 +2,28 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from sapwood.protocol.link.channel import Channel
 from sapwood.protocol.link.line import Line
+
+
+class Introduction(msgspec.Struct, frozen=True, kw_only=True):
+    """What the other side said about itself, and what was agreed in the handshake."""
+
+    name: str
+    session: int
+    is_client: bool = False
+    secret: str = ""
+    """What has to be shown to resume the stream; empty: nothing, as with older releases."""
+    in_tree: bool = True
+    addresses: tuple[str, ...] = ()
+    """Of a neighbour: where it can be dialled."""
+    features: tuple[str, ...] = ()
+    routing: str = ""
+    """Of a neighbour: how it tells what it wants; empty if it did not say."""
+    slow_policy: str = ""
+    """Of a client: what happens when it does not keep up."""
 
 
 class Peer:
@@ -36,32 +56,17 @@ class Peer:
         "slow_policy",
     )
 
-    def __init__(
-        self,
-        name: str,
-        session: int,
-        channel: Channel,
-        *,
-        is_client: bool,
-        secret: str = "",
-        slow_policy: str = "",
-        in_tree: bool = True,
-        addresses: tuple[str, ...] = (),
-        features: tuple[str, ...] = (),
-        routing: str = "",
-    ) -> None:
-        self.name = name
-        self.session = session
+    def __init__(self, said: Introduction, channel: Channel) -> None:
+        self.name = said.name
+        self.session = said.session
         self.channel = channel
-        self.is_client = is_client
-        self.secret = secret
-        """What has to be shown to resume the stream; empty: nothing, as with older releases."""
-        self.in_tree = in_tree
-        self.addresses = addresses
-        self.features = features
-        self.routing = routing
-        """Of a neighbour: how it tells what it wants; empty if it did not say."""
-        self.slow_policy = slow_policy
+        self.is_client = said.is_client
+        self.secret = said.secret
+        self.in_tree = said.in_tree
+        self.addresses = said.addresses
+        self.features = said.features
+        self.routing = said.routing
+        self.slow_policy = said.slow_policy
         self.line: Line | None = None
         self.away_since: float | None = None
         """When the line was lost; None while there is one."""

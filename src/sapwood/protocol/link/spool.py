@@ -10,6 +10,7 @@ back. Whatever a spool gives up keeps its place as a number of frames, since bot
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 from sapwood.wire.frames import HEADER_SIZE
@@ -90,6 +91,9 @@ class Spool(Protocol):
     @property
     def is_empty(self) -> bool:
         """Whether nothing is kept."""
+
+    def problems(self, unacknowledged: int) -> Iterator[str]:
+        """What is wrong with what is kept, if so many frames were sent and not acknowledged."""
 
 
 class MemorySpool:
@@ -278,6 +282,19 @@ class MemorySpool:
     def is_empty(self) -> bool:
         """Whether nothing is kept."""
         return not self._waiting and not self._sent
+
+    def problems(self, unacknowledged: int) -> Iterator[str]:
+        """What is wrong with what is kept, if so many frames were sent and not acknowledged."""
+        sent = sum(run.frames for run in self._sent) - self._partly
+        if sent != unacknowledged:
+            yield f"{sent} frames kept as sent, {unacknowledged} are not acknowledged"
+        runs = [*self._sent, *self._waiting]
+        size = sum(run.size for run in runs)
+        if size != self.size:
+            yield f"{size} bytes of notifications kept, {self.size} counted"
+        control = sum(len(run.data) for run in runs if run.data is not None and not run.size)
+        if control != self.control_size:
+            yield f"{control} bytes of control messages kept, {self.control_size} counted"
 
 
 def _part(run: FrameRun, first: int, end: int) -> FrameRun:

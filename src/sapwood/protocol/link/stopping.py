@@ -72,4 +72,3 @@ class Stopping:
                 node.close(peer.line, goodbye, now)
         for line in list(node.lines.values()):
             node.close(line, Goodbye(SHUTDOWN, f"broker {node.config.id} shuts down"), now)
-
