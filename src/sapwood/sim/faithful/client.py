@@ -73,6 +73,11 @@ class Unconfirmed(NamedTuple):
     last: int
 
 
+class Online(NamedTuple):
+    broker: str
+    is_resumed: bool
+
+
 class PlainSession:
     """A client's session."""
 
@@ -245,6 +250,7 @@ class PlainSession:
             line.silence = message.silence
             self._retry_at = math.inf
             self._delay = 0.05
+            self.out.append(Online(message.id, message.resumed is not None))
             if message.resumed is not None:
                 self._confirm(message.resumed)
                 self._channel.connect(message.resumed, message.credit)
@@ -362,6 +368,21 @@ class Publication(NamedTuple):
     attributes: Mapping[str, Value]
 
 
+class Answer(NamedTuple):
+    """A request was answered."""
+
+    at: float
+    request: int
+    is_settled: bool
+
+
+class Home(NamedTuple):
+    """A stream with a broker has begun."""
+
+    at: float
+    broker: str
+
+
 class FaithfulClient:
     """One session of a client: the machine, and what its application did and has seen."""
 
@@ -375,8 +396,10 @@ class FaithfulClient:
         self.events: list[Delivery | Publication] = []
         """What it published and got, in its own order."""
         self.reports: list[Report] = []
-        self.settled: dict[int, tuple[float, bool]] = {}
-        """By request: when it was answered, and whether it had taken effect."""
+        self.answers: list[Answer] = []
+        """What was answered to requests, in order; a new broker answers again."""
+        self.homes: list[Home] = []
+        """The brokers it was connected to, in order; a resumed stream is none of its own."""
         self.refused: list[str] = []
         self.unconfirmed: set[int] = set()
         """Sequence numbers of publications that perhaps no broker has got."""
@@ -396,6 +419,15 @@ class FaithfulClient:
     def publications(self) -> list[Publication]:
         """What it published, in order."""
         return [event for event in self.events if isinstance(event, Publication)]
+
+    def home(self, at: float) -> str:
+        """The broker of its stream at a time; empty before the first one."""
+        return next((home.broker for home in reversed(self.homes) if home.at <= at), "")
+
+    def is_settled(self, request: int) -> bool | None:
+        """The last answer to a request; None if there is none."""
+        answers = (one.is_settled for one in reversed(self.answers) if one.request == request)
+        return next(answers, None)
 
     @property
     def is_connected(self) -> bool:
@@ -434,7 +466,10 @@ class FaithfulClient:
         elif isinstance(output, Gap):
             self.reports.append(Report(at, output.count, output.link))
         elif isinstance(output, Settled):
-            self.settled[output.request] = (at, output.settled)
+            self.answers.append(Answer(at, output.request, output.settled))
+        elif isinstance(output, Online):
+            if not output.is_resumed:
+                self.homes.append(Home(at, output.broker))
         elif isinstance(output, Refused):
             self.refused.append(output.reason)
         elif isinstance(output, Unconfirmed):

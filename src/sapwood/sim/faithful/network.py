@@ -30,7 +30,7 @@ from sapwood.sim.faithful.driver import Crash, VirtualDriver
 from sapwood.sim.faithful.host import Clock, Host
 from sapwood.sim.kernel import Kernel
 from sapwood.trace.schema import DELIVERED, PUBLISHED
-from sapwood.wire.frames import HEADER_SIZE, decode_envelope, decode_head, split
+from sapwood.wire.frames import CONTROL, HEADER_SIZE, decode_envelope, decode_head, split
 
 Recorder: TypeAlias = Callable[..., None]
 
@@ -202,6 +202,20 @@ class FaithfulNetwork:
             for here, there in ((a, b), (b, a))
         )
 
+    def is_formed(self, a: str, b: str) -> bool:
+        """Whether two brokers take each other for neighbours, connected or not.
+
+        One that is down does if its data directory says so; one that has just started, as long
+        as it waits for the neighbours it had.
+        """
+        return self._knows(a, b) and self._knows(b, a)
+
+    def _knows(self, here: str, there: str) -> bool:
+        node = self.nodes.get(here)
+        if node is None or node.broker.is_restoring:
+            return there in self.sites[here].expected
+        return there in node.peers
+
     def count(self, what: str) -> int:
         """How often something happened at all nodes that are up."""
         return sum(node.counts[what] for node in self.nodes.values())
@@ -285,8 +299,9 @@ class FaithfulNetwork:
             self._record(host.name, session, at, effect.kind, **effect.fields)
             return
         is_ordered = effect.kind in (PUBLISHED, DELIVERED)
-        for number, (_, head, body) in enumerate(split(effect.data)):
-            if number < effect.first or (effect.end is not None and number >= effect.end):
+        for number, (kind, head, body) in enumerate(split(effect.data)):
+            is_left_out = effect.end is not None and number >= effect.end
+            if kind == CONTROL or number < effect.first or is_left_out:
                 continue
             fields = dict(effect.fields)
             publisher, attributes = decode_head(head)

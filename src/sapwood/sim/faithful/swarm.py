@@ -21,7 +21,7 @@ from sapwood.protocol.link.channel import ChannelLimits
 from sapwood.sim.faithful.case import Case, Do, Step, draw_case
 from sapwood.sim.faithful.driver import StuckError
 from sapwood.sim.faithful.network import FaithfulNetwork
-from sapwood.sim.faithful.oracle import Oracle, Subscription
+from sapwood.sim.faithful.oracle import Oracle, Subscription, Tree
 from sapwood.sim.kernel import Action, Kernel
 
 RECOVER_SECONDS: Final = 60.0
@@ -29,6 +29,12 @@ RECOVER_SECONDS: Final = 60.0
 
 DELIVER_SECONDS: Final = 10.0
 """Within so long what is published in the calm is delivered."""
+
+TREE_SECONDS: Final = 3.0
+"""Within so long after a broker has joined, everybody knows what is wanted on the other side."""
+
+LOOK_SECONDS: Final = 0.2
+"""How often it is noted who takes whom for a neighbour."""
 
 STEPS_MAX: Final = 200_000
 """Far more than any case needs: beyond it, something goes on for ever."""
@@ -56,6 +62,7 @@ class CaseRun:
     def __init__(self, case: Case) -> None:
         self.case = case
         self.subscriptions: dict[str, Subscription] = {}
+        self.tree = Tree(case.edges, TREE_SECONDS)
         self.network = FaithfulNetwork(
             Random(case.seed),
             config={
@@ -93,6 +100,14 @@ class CaseRun:
         }
         self._build()
 
+    def _oracle(self) -> Oracle:
+        return Oracle(self.network.clients, self.subscriptions.values(), self.tree)
+
+    def _look(self) -> None:
+        kernel = self.network.kernel
+        self.tree.look(self.network.is_formed, kernel.now)
+        kernel.at(kernel.now + LOOK_SECONDS, self._look)
+
     def _build(self) -> None:
         case, network = self.case, self.network
         for name in case.brokers:
@@ -123,6 +138,7 @@ class CaseRun:
             self.subscriptions[step.name].ended_at = self.network.kernel.now
 
     def _publish(self, step: Step) -> None:
+        self.tree.look(self.network.is_formed, self.network.kernel.now)
         self.network.publish(step.who, step.attributes, bytes(step.size))
 
     def _cut_after(self, step: Step) -> None:
@@ -143,12 +159,17 @@ class CaseRun:
     def run(self) -> list[str]:
         """Everything that is wrong; nothing if it is all right."""
         kernel = self.network.kernel
+        if not self.network.driver.run_until(self._is_whole, RECOVER_SECONDS):
+            return [f"the tree has not formed within {RECOVER_SECONDS} s"]
+        start = kernel.now
+        self._look()
         for step in self.case.steps:
-            kernel.at(step.at, self._begin[step.do], step)
+            kernel.at(start + step.at, self._begin[step.do], step)
             end = self._end.get(step.do)
             if end is not None:
-                kernel.at(min(step.at + step.seconds, self.case.calm_at), end, step)
-        kernel.run(self.case.calm_at)
+                seconds = min(step.at + step.seconds, self.case.calm_at)
+                kernel.at(start + seconds, end, step)
+        kernel.run(start + self.case.calm_at)
         problems = list(self._recover())
         if not problems:
             problems = list(self._calm())
@@ -189,12 +210,16 @@ class CaseRun:
             requests.append((name, self.subscriptions[step.name].request))
 
         def is_settled() -> bool:
-            return all(request in network.clients[name].settled for name, request in requests)
+            return all(
+                network.clients[name].is_settled(request) is not None for name, request in requests
+            )
 
         if not network.driver.run_until(is_settled, RECOVER_SECONDS):
             yield "what is asked in the calm is not answered"
             return
-        unsettled = [n for n, request in requests if not network.clients[n].settled[request][1]]
+        unsettled = [
+            name for name, request in requests if not network.clients[name].is_settled(request)
+        ]
         if unsettled:
             yield f"what {', '.join(unsettled)} asked in the calm does not settle"
             return
@@ -202,27 +227,20 @@ class CaseRun:
         for step in self.case.calm:
             kernel.at(start + step.at, self._publish, step)
         network.driver.run(1.0)
-        oracle = Oracle(network.clients, self.subscriptions.values())
         network.driver.run_until(
-            lambda: not self._late(Oracle(network.clients, self.subscriptions.values()), start),
-            DELIVER_SECONDS,
-            step=1.0,
+            lambda: not list(self._oracle().lost(start)), DELIVER_SECONDS, step=1.0
         )
         network.driver.run(1.0)
-        oracle = Oracle(network.clients, self.subscriptions.values())
-        late = self._late(oracle, start)
+        late = [str(pair) for pair in self._oracle().lost(start)]
         yield from _listed("published in the calm and not delivered", late)
         for name, client in network.clients.items():
             if any(report.at >= start for report in client.reports):
                 yield f"client {name} is told of a loss in the calm"
 
-    def _late(self, oracle: Oracle, start: float) -> list[str]:
-        return [str(pair) for pair in oracle.lost() if pair.at >= start]
-
     def _judge(self) -> Iterator[str]:
         """What applications saw, from the beginning."""
         clients = self.network.clients
-        oracle = Oracle(clients, self.subscriptions.values())
+        oracle = self._oracle()
         yield from oracle.order()
         yield from islice(oracle.unexpected(), SHOWN_MAX)
         lost = list(oracle.lost())
