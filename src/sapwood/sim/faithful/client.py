@@ -104,7 +104,7 @@ class PlainSession:
         self._random = random
         self._network = network
         self._silence = silence
-        self._limits = limits or ChannelLimits()
+        self._limits = ChannelLimits(buffer_bytes=2**24, window_bytes=(limits or ChannelLimits()).window_bytes)
         self._slow_policy = slow_policy
         self._channel = Channel(self._limits)
         self._line: Line | None = None

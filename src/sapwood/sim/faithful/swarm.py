@@ -62,6 +62,7 @@ class CaseRun:
     def __init__(self, case: Case) -> None:
         self.case = case
         self.subscriptions: dict[str, Subscription] = {}
+        self.ended: list[Subscription] = []
         self.tree = Tree(case.edges, TREE_SECONDS)
         self.network = FaithfulNetwork(
             Random(case.seed),
@@ -101,7 +102,7 @@ class CaseRun:
         self._build()
 
     def _oracle(self) -> Oracle:
-        return Oracle(self.network.clients, self.subscriptions.values(), self.tree)
+        return Oracle(self.network.clients, [*self.subscriptions.values(), *self.ended], self.tree)
 
     def _look(self) -> None:
         kernel = self.network.kernel
@@ -135,7 +136,9 @@ class CaseRun:
     def _unsubscribe(self, step: Step) -> None:
         if step.name in self.subscriptions:
             self.network.unsubscribe(step.who, step.name)
-            self.subscriptions[step.name].ended_at = self.network.kernel.now
+            ended = self.subscriptions.pop(step.name)
+            ended.ended_at = self.network.kernel.now
+            self.ended.append(ended)
 
     def _publish(self, step: Step) -> None:
         self.tree.look(self.network.is_formed, self.network.kernel.now)
@@ -203,26 +206,11 @@ class CaseRun:
     def _calm(self) -> Iterator[str]:
         """Nothing fails any more: what is asked and published has its effect."""
         network, kernel = self.network, self.network.kernel
-        requests = []
-        for name in network.clients:
-            step = Step(0.0, Do.SUBSCRIBE, name, name=f"{name}/calm", filter="calm = true")
-            self._subscribe(step)
-            requests.append((name, self.subscriptions[step.name].request))
-
-        def is_settled() -> bool:
-            return all(
-                network.clients[name].is_settled(request) is not None for name, request in requests
-            )
-
-        if not network.driver.run_until(is_settled, RECOVER_SECONDS):
-            yield "what is asked in the calm is not answered"
-            return
-        unsettled = [
-            name for name, request in requests if not network.clients[name].is_settled(request)
-        ]
-        if unsettled:
-            yield f"what {', '.join(unsettled)} asked in the calm does not settle"
-            return
+        until = kernel.now + RECOVER_SECONDS
+        while unsettled := self._ask_all(until):
+            if kernel.now >= until:
+                yield f"what {', '.join(unsettled)} asked in the calm does not settle"
+                return
         start = kernel.now
         for step in self.case.calm:
             kernel.at(start + step.at, self._publish, step)
@@ -236,6 +224,25 @@ class CaseRun:
         for name, client in network.clients.items():
             if any(report.at >= start for report in client.reports):
                 yield f"client {name} is told of a loss in the calm"
+
+    def _ask_all(self, until: float) -> list[str]:
+        """Let every client subscribe; those of them that are not told that it has settled."""
+        network = self.network
+        requests = {}
+        for name in network.clients:
+            step = Step(0.0, Do.SUBSCRIBE, name, name=f"{name}/calm", filter="calm = true")
+            self._unsubscribe(step)
+            self._subscribe(step)
+            requests[name] = self.subscriptions[step.name].request
+
+        def is_answered() -> bool:
+            return all(
+                network.clients[name].is_settled(request) is not None
+                for name, request in requests.items()
+            )
+
+        network.driver.run_until(is_answered, until - network.kernel.now)
+        return [name for name in requests if not network.clients[name].is_settled(requests[name])]
 
     def _judge(self) -> Iterator[str]:
         """What applications saw, from the beginning."""
