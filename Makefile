@@ -85,9 +85,7 @@ $(MADE):
 
 # Compiled code is cached at installation, so that the first match of a user is quick.
 define warm
-	@if [ -f src/sapwood/router/warm.py ]; then \
-	  echo "Compiling the matching engine"; $(BIN)/python -m sapwood.router.warm; \
-	  $(BIN)/python -m sapwood.runtime.tracing_warm; fi
+	@echo "Compiling the kernels"; $(BIN)/python -m sapwood.compiled.warm
 endef
 
 # So are the classes that Spark loads: it starts in half the time then.

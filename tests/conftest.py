@@ -42,7 +42,7 @@ TOGETHER = {
     "tests/bench/test_pipeline_run.py": "spark",
     "tests/cli/test_audit.py": "spark",
     "tests/cli/test_traffic.py": "spark",
-    "tests/pipeline/test_masters.py": "masters",
+    "tests/pipeline/spark/test_masters.py": "masters",
     "tests/pipeline/": "spark",
 }
 """Tests that share something that takes long to start, by where they are. Those of other masters
@@ -57,7 +57,7 @@ _seconds: defaultdict[str, float] = defaultdict(float)
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One Spark session for all tests, in this process, on two cores, tuned to start quickly."""
-    from sapwood.pipeline.session import UNCOMPILED, open_session
+    from sapwood.pipeline.spark.session import UNCOMPILED, open_session
 
     app = "sapwood tests"
     session = open_session("local[2]", app=app, short=True, settings=UNCOMPILED)

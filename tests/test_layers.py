@@ -19,7 +19,7 @@ PROJECT_FILE = Path(__file__).resolve().parent.parent / "pyproject.toml"
 SOURCE = PROJECT_FILE.parent / "src" / "sapwood"
 MODULES = sorted(SOURCE.rglob("*.py"))
 IMPURE_ON_PURPOSE: dict[str, str] = {
-    "matching/warm.py": "a command run at installation, which says how long it took",
+    "compiled/warm.py": "a command run at installation, which says how long it took",
 }
 """Modules inside a pure layer that no broker runs, each with the reason."""
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from itertools import groupby
 from pathlib import Path
 
-from sapwood.runtime.configuration import Described, describe
-from sapwood.runtime.settings import Settings
+from sapwood.runtime.config.configuration import Described, describe
+from sapwood.runtime.config.settings import Settings
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "configuration.md"
 BEGIN, END = "<!-- settings: begin -->", "<!-- settings: end -->"

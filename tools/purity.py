@@ -12,7 +12,16 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-PURE_LAYERS = ("analysis", "filters", "matching", "protocol", "router", "routing", "wire")
+PURE_LAYERS = (
+    "analysis",
+    "compiled",
+    "fastpath",
+    "filters",
+    "matching",
+    "protocol",
+    "routing",
+    "wire",
+)
 """Layers a simulation replays: the same events must give the same effects, everywhere."""
 
 IMPURE_MODULES = frozenset(

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from sapwood.runtime.broker_process import BrokerProcess
-from sapwood.runtime.local_network import LocalNetwork
+from sapwood.runtime.local.broker_process import BrokerProcess
+from sapwood.runtime.local.local_network import LocalNetwork
 from sapwood.sim.topology import make_topology
 
 __all__ = ["BrokerProcess", "LocalNetwork", "network"]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sapwood.bench.network_trace import Kept, kept
+from sapwood.trace.files.writer import TraceWriter
 from sapwood.trace.schema import Row
-from sapwood.trace.writer import TraceWriter
 
 
 def test_rows_are_counted_in_all_files(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from pipeline.planting import Planted, write_run
 from sapwood.cli.audit import show
 from sapwood.cli.main import run
-from sapwood.pipeline.report import AuditReport
+from sapwood.pipeline.auditing.report import AuditReport
 from sapwood.trace import RunSettings
 
 if TYPE_CHECKING:

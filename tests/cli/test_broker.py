@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from sapwood.runtime.session import note_part
 
 from runtime.serving import chain_in_background
 from sapwood.cli.main import run
 from sapwood.protocol import handshake
 from sapwood.protocol.tree import Topology
-from sapwood.runtime.broker_process import BrokerProcess
-from sapwood.runtime.local_network import LocalNetwork
-from sapwood.runtime.session import note_part
-from sapwood.runtime.settings import Settings
+from sapwood.runtime.config.settings import Settings
+from sapwood.runtime.local.broker_process import BrokerProcess
+from sapwood.runtime.local.local_network import LocalNetwork
 
 pytestmark = pytest.mark.slow
 

@@ -7,8 +7,8 @@ import io
 from rich.console import Console
 
 from sapwood.cli.demo_display import Display
-from sapwood.demo.scene import Moment, Options
-from sapwood.demo.stage import tree
+from sapwood.demo.network import tree
+from sapwood.demo.run import Moment, Options
 from sapwood.demo.watching import BrokerView, LinkView, View
 
 UP = BrokerView(is_up=True, clients=2, entries=7)

@@ -10,9 +10,9 @@ import pytest
 
 from sapwood.cli.main import run as run_command
 from sapwood.protocol.forwarding import Forwarding
-from sapwood.trace.checkers import check
 from sapwood.trace.digest import digest
-from sapwood.trace.reader import read
+from sapwood.trace.files.reader import read
+from sapwood.trace.judge.checkers import check
 
 Captured = pytest.CaptureFixture[str]
 

@@ -16,8 +16,8 @@ from sapwood.cli.main import run
 from sapwood.cli.status import _size, table
 from sapwood.protocol.messages import BrokerReport
 from sapwood.protocol.tree import Topology
-from sapwood.runtime.inspection import BrokerView, NetworkView
-from sapwood.runtime.local_network import LocalNetwork
+from sapwood.runtime.admin.inspection import BrokerView, NetworkView
+from sapwood.runtime.local.local_network import LocalNetwork
 
 Captured = pytest.CaptureFixture[str]
 

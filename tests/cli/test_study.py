@@ -12,9 +12,9 @@ import pytest
 from pipeline.samples import TINY, changed, tiny, write
 from sapwood.cli import study as command
 from sapwood.cli.main import run
-from sapwood.pipeline.study import Failure, Outcome, Progress
-from sapwood.pipeline.study_runs import runs_of
-from sapwood.pipeline.study_worker import simulate
+from sapwood.pipeline.study.runs import runs_of
+from sapwood.pipeline.study.study import Failure, Outcome, Progress
+from sapwood.pipeline.study.worker import simulate
 
 
 def point(mean: float | None, low: float | None, high: float | None) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from runtime.living import until
 from runtime.serving import chain_in_background
 from sapwood.cli.main import run
 from sapwood.filters.values import Value
-from sapwood.runtime.client import connect
 from sapwood.protocol.link.peer import Peer
+from sapwood.runtime.client import connect
 from sapwood.runtime.server import Server
 
 Captured = pytest.CaptureFixture[str]

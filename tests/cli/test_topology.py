@@ -13,7 +13,7 @@ from runtime.serving import chain_in_background
 from sapwood.cli.main import run
 from sapwood.cli.topology import _labels, _trees, as_object
 from sapwood.protocol.messages import BrokerReport
-from sapwood.runtime.inspection import BrokerView, NetworkView
+from sapwood.runtime.admin.inspection import BrokerView, NetworkView
 
 Captured = pytest.CaptureFixture[str]
 

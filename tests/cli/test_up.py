@@ -16,7 +16,7 @@ from random import Random
 import pytest
 
 from sapwood.cli.main import run
-from sapwood.trace.reader import read
+from sapwood.trace.files.reader import read
 
 Captured = pytest.CaptureFixture[str]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sapwood.demo.cast import Subscriber
 from sapwood.demo.gaps import GapNews
+from sapwood.demo.workload import Subscriber
 from sapwood.runtime.subscription import Gap
 
 

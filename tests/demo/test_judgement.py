@@ -104,6 +104,6 @@ def test_without_spark_the_plain_checkers_stand_alone(
 
 
 def test_a_missing_pyspark_is_said(monkeypatch: pytest.MonkeyPatch, trace: Path) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "sapwood.pipeline.report", None)
+    monkeypatch.setitem(__import__("sys").modules, "sapwood.pipeline.auditing.report", None)
     with pytest.raises(SparkError, match=r"is missing: pip install 'sapwood\[spark\]'$"):
         judgement.audit_on_spark(trace)

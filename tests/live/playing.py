@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sapwood.filters.filter import Filter
 from sapwood.runtime.client import Bus, connect
-from sapwood.runtime.local_network import LocalNetwork
+from sapwood.runtime.local.local_network import LocalNetwork
 from sapwood.runtime.subscription import Subscription
 from sapwood.sim.run import Simulation
 from sapwood.sim.scenario import Scenario

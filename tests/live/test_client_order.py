@@ -9,7 +9,7 @@ import pytest
 
 from runtime.living import broker, run, url
 from sapwood.runtime.client import connect
-from sapwood.runtime.settings import TraceSettings
+from sapwood.runtime.config.settings import TraceSettings
 from sapwood.runtime.subscription import Gap
 from sapwood.trace import check, read
 

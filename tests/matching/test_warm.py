@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from random import Random
 
-import pytest
-
 from matching.drawing import any_filter, events
 from matching.model import Pair
+from sapwood.compiled.warm import kernels
 from sapwood.matching import warm
 
 
 def forms() -> dict[str, list[object]]:
     """In which forms each kernel is compiled or loaded."""
-    return {name: list(kernel.signatures) for name, kernel in warm.kernels().items()}
+    return {name: list(kernel.signatures) for name, kernel in kernels("sapwood.matching").items()}
 
 
 def test_every_kernel_is_exercised_and_nothing_is_compiled_later() -> None:
@@ -33,12 +32,3 @@ def test_every_kernel_is_exercised_and_nothing_is_compiled_later() -> None:
     pair.check(events(random, 100))
     pair.check_destinations(events(random, 100), exclude=1)
     assert forms() == before
-
-
-def test_it_says_what_it_did(capsys: pytest.CaptureFixture[str]) -> None:
-    warm.main()
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    assert err.startswith(f"{len(warm.kernels())} kernels of sapwood.matching: ")
-    assert err.endswith(" s)\n")

@@ -18,8 +18,8 @@ from pathlib import Path
 from threading import Thread
 from typing import IO, NamedTuple
 
-from sapwood.pipeline.java import find_java, java_home, java_options
-from sapwood.pipeline.session import spark_home
+from sapwood.pipeline.spark.java import find_java, java_home, java_options
+from sapwood.pipeline.spark.session import spark_home
 
 _MASTER = "org.apache.spark.deploy.master.Master"
 _WORKER = "org.apache.spark.deploy.worker.Worker"

@@ -20,9 +20,9 @@ from typing import Any
 import psutil  # type: ignore[import-untyped]
 
 from sapwood.pipeline import audit_directory, traffic_directory
-from sapwood.pipeline.session import UNCOMPILED, open_session
-from sapwood.pipeline.study import Progress, run_study
-from sapwood.pipeline.study_file import load
+from sapwood.pipeline.spark.session import UNCOMPILED, open_session
+from sapwood.pipeline.study.study import Progress, run_study
+from sapwood.pipeline.study.study_file import load
 
 CODE = "tests"
 

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 import pyarrow.parquet as pq
 
-from sapwood.trace import Row, RunSettings, arrow
+from sapwood.trace import Row, RunSettings
+from sapwood.trace.files import arrow
 from tracing.making import Recorder
 
 SETTLE = 1.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sapwood.pipeline.study_file import Study, parse
-from sapwood.pipeline.study_results import digest_of_rows, row_columns
-from sapwood.pipeline.study_runs import runs_of
-from sapwood.pipeline.study_worker import row_of
+from sapwood.pipeline.study.results import digest_of_rows, row_columns
+from sapwood.pipeline.study.runs import runs_of
+from sapwood.pipeline.study.study_file import Study, parse
+from sapwood.pipeline.study.worker import row_of
 
 CODE = "tests"
 """A version of the code: the real one changes while somebody works on the sources."""

@@ -11,7 +11,8 @@ import pytest
 from pipeline.planting import write_file
 from sapwood.errors import TraceRowError
 from sapwood.pipeline import read_traces
-from sapwood.trace import RunSettings, parquet
+from sapwood.trace import RunSettings
+from sapwood.trace.runfile import parquet
 from sapwood.trace.schema import COLUMNS
 from tracing import files
 from tracing.files import bare_row, columns_of, full_row

@@ -14,10 +14,10 @@ import pytest
 from pipeline.hiding import hide_java
 from sapwood.errors import SparkError
 from sapwood.pipeline import warm
-from sapwood.pipeline.java import base_archive_of, find_java
+from sapwood.pipeline.spark.java import base_archive_of, find_java
 from sapwood.pipeline.warm import exercise, main, make_archive, wrong_rows
 from sapwood.trace import Checker, RunSettings
-from sapwood.trace.verdict import VIOLATIONS
+from sapwood.trace.judge.verdict import VIOLATIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -142,7 +142,7 @@ def test_java_takes_the_archive_for_its_own(
 
     assert re.fullmatch(r"1\d\d MB in \d+ s\n", said("-m", "sapwood.pipeline.warm"))
     strict = (
-        "from sapwood.pipeline.session import open_session\n"
+        "from sapwood.pipeline.spark.session import open_session\n"
         "spark = open_session('local[1]', short=True, java=('-Xshare:on',))\n"
         "print(spark.range(3).count())\n"
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import trustme
 
-from sapwood.runtime.settings import TlsSettings
+from sapwood.runtime.config.settings import TlsSettings
 from sapwood.runtime.tls import client_context
 
 

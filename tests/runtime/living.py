@@ -11,8 +11,8 @@ import msgspec
 import uvloop
 
 from sapwood.protocol.link.handshake import LINK_CODEC, Goodbye, LinkMessage
+from sapwood.runtime.config.settings import ClientSettings, LinkSettings, Settings
 from sapwood.runtime.server import Server
-from sapwood.runtime.settings import ClientSettings, LinkSettings, Settings
 from sapwood.runtime.subscription import Gap, Subscription
 from sapwood.wire.frames import LINK
 from sapwood.wire.scan import scan, size_of_next

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import uvloop
 
+from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.server import Server
-from sapwood.runtime.settings import Settings
 
 Result = TypeVar("Result")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sapwood.runtime.rates import Rate
-from sapwood.runtime.status import (
+from sapwood.runtime.admin.rates import Rate
+from sapwood.runtime.admin.status import (
     CONNECTED,
     LINKED,
     ClientStatus,

@@ -24,8 +24,8 @@ from sapwood.errors import (
 from sapwood.filters.notification import Notification
 from sapwood.filters.values import Value
 from sapwood.runtime.client import Bus, connect
+from sapwood.runtime.config.settings import ClientSettings
 from sapwood.runtime.delivered import Delivered
-from sapwood.runtime.settings import ClientSettings
 from sapwood.runtime.subscription import Item, Subscription
 from sapwood.wire.frames import BODY_BYTES_MAX
 

@@ -12,8 +12,8 @@ from runtime.proxy import DOWN, UP, Proxy
 from sapwood.errors import RefusedError, UnconfirmedError
 from sapwood.protocol import handshake
 from sapwood.runtime.client import Bus, connect
+from sapwood.runtime.config.settings import ClientSettings, Settings
 from sapwood.runtime.server import Server
-from sapwood.runtime.settings import ClientSettings, Settings
 from sapwood.runtime.subscription import Gap
 from sapwood.wire.scan import scan
 

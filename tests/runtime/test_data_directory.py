@@ -6,10 +6,10 @@ import time
 from pathlib import Path
 
 import pytest
+from sapwood.runtime.session import next_session, note_part, was_part
 
 from sapwood.errors import ListenError
-from sapwood.runtime.session import next_session, note_part, was_part
-from sapwood.runtime.settings import Settings
+from sapwood.runtime.config.settings import Settings
 
 
 def test_without_directory_it_is_the_time() -> None:

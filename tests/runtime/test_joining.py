@@ -8,6 +8,8 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
+from sapwood.runtime.joining import Joining
+from sapwood.runtime.node import Node
 
 import sapwood
 from runtime.living import QUICK_LINK, Tally, broker, port, run, until, url
@@ -15,13 +17,11 @@ from runtime.proxy import Proxy
 from runtime.test_connection import Memory
 from sapwood.errors import RefusedError
 from sapwood.protocol.link.handshake import WRONG_NETWORK, Hello, Resume, Welcome
-from sapwood.runtime.address import Address
-from sapwood.runtime.connection import Connection
-from sapwood.runtime.joining import Joining
-from sapwood.runtime.node import Node
 from sapwood.protocol.link.peer import Peer
+from sapwood.runtime.address import Address
+from sapwood.runtime.config.settings import Settings
+from sapwood.runtime.connection import Connection
 from sapwood.runtime.server import Server
-from sapwood.runtime.settings import Settings
 
 
 def free_port() -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from sapwood.runtime.node import Node
 
 import sapwood
 from runtime.living import QUICK_LINK, RawPeer, Tally, broker, changed, port, run, until, url
@@ -20,8 +21,7 @@ from sapwood.protocol.link.handshake import (
     Welcome,
 )
 from sapwood.protocol.messages import CODEC, Subscribe
-from sapwood.runtime.node import Node
-from sapwood.runtime.settings import ClientSettings, LinkSettings
+from sapwood.runtime.config.settings import ClientSettings, LinkSettings
 
 SMALL = ClientSettings(buffer_bytes=64 * 1024, window_bytes=8 * 1024)
 PAYLOAD = bytes(1000)

@@ -14,8 +14,8 @@ import pytest
 from runtime.living import run
 from sapwood.protocol.tree import Topology
 from sapwood.runtime.client import connect
-from sapwood.runtime.local_network import LocalNetwork
-from sapwood.trace.reader import read
+from sapwood.runtime.local.local_network import LocalNetwork
+from sapwood.trace.files.reader import read
 
 pytestmark = pytest.mark.slow
 

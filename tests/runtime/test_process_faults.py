@@ -17,7 +17,7 @@ from runtime.living import Tally, run, until
 from runtime.proxy import Proxy
 from runtime.test_joining import free_port
 from runtime.test_link_faults import Publisher, break_often
-from sapwood.runtime.broker_process import BrokerProcess
+from sapwood.runtime.local.broker_process import BrokerProcess
 
 pytestmark = pytest.mark.slow
 

@@ -7,9 +7,11 @@ import random
 from typing import Any
 
 import pytest
+from protocol.test_handshake import transcript
+from sapwood.runtime.node import Node
+from sapwood.runtime.reception import Reception
 
 import sapwood
-from protocol.test_handshake import transcript
 from runtime.living import QUICK_LINK, RawPeer, broker, changed, port, run, until, url
 from runtime.proxy import Proxy
 from sapwood.protocol.link.handshake import (
@@ -31,9 +33,7 @@ from sapwood.protocol.link.handshake import (
 )
 from sapwood.protocol.messages import CODEC, Subscribe
 from sapwood.runtime import reception
-from sapwood.runtime.node import Node
-from sapwood.runtime.reception import Reception
-from sapwood.runtime.settings import ClientSettings, Settings
+from sapwood.runtime.config.settings import ClientSettings, Settings
 from sapwood.runtime.subscription import Gap
 from sapwood.wire.frames import CONTROL, LINK, NOTIFICATION, encode_head, encode_notification, frame
 

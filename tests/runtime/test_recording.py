@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from sapwood.runtime.recording import ABANDONED, IN_DOUBT, NO_ROOM, Recording
+
 import sapwood
 from runtime.living import broker, run, until, url
 from sapwood.protocol.link.channel import Channel, ChannelLimits
-from sapwood.protocol.link.spool import Run
 from sapwood.protocol.link.peer import Peer
-from sapwood.runtime.recording import ABANDONED, IN_DOUBT, NO_ROOM, Recording
-from sapwood.runtime.settings import ClientSettings, TraceSettings
+from sapwood.protocol.link.spool import Run
+from sapwood.runtime.config.settings import ClientSettings, TraceSettings
 from sapwood.runtime.tracing import Tracer
 from sapwood.trace import Row, RunSettings, read
 from sapwood.wire.frames import encode_head, encode_notification

@@ -7,16 +7,16 @@ import socket
 from pathlib import Path
 
 import pytest
+from sapwood.runtime.session import was_part
 
 from runtime.living import until
 from runtime.serving import ANY_PORT, free_port, run, serving
 from sapwood.errors import ListenError, RefusedError
 from sapwood.protocol.link.handshake import CLIENT, SHUTDOWN, Goodbye, Hello, LinkMessage, Welcome
+from sapwood.runtime.config.settings import LinkSettings, Settings
 from sapwood.runtime.connection import Connection
 from sapwood.runtime.dialing import dial
 from sapwood.runtime.server import Server
-from sapwood.runtime.session import was_part
-from sapwood.runtime.settings import LinkSettings, Settings
 
 QUICK = LinkSettings(retry_first_seconds=0.01, retry_max_seconds=0.05)
 

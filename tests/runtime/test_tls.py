@@ -15,9 +15,9 @@ from runtime.serving import run, serving
 from sapwood.errors import ConfigurationError, NetworkError, RefusedError, UnreachableError
 from sapwood.runtime.address import Address, parse_address
 from sapwood.runtime.client import connect
+from sapwood.runtime.config.settings import Settings, TlsSettings
 from sapwood.runtime.delivered import Delivered
 from sapwood.runtime.server import Server
-from sapwood.runtime.settings import Settings, TlsSettings
 from sapwood.runtime.tls import (
     certificate_names,
     client_context,

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.runtime.settings import TraceSettings
+from sapwood.runtime.config.settings import TraceSettings
 from sapwood.runtime.tracing import BATCH_BYTES, Tracer
-from sapwood.runtime.tracing_frames import Frames
 from sapwood.trace import Row, RunSettings, read
+from sapwood.trace.columns.frames import Frames
 from sapwood.wire.frames import encode_head, encode_notification
 
 
@@ -141,9 +141,9 @@ def test_claims_of_a_client_that_returns_end_before_they_begin_anew(tmp_path: Pa
 
 CRASHING = """
 import os, sys
-from sapwood.runtime.settings import TraceSettings
+from sapwood.runtime.config.settings import TraceSettings
 from sapwood.runtime.tracing import Tracer
-from sapwood.runtime.tracing_frames import Frames
+from sapwood.trace.columns.frames import Frames
 from sapwood.trace import RunSettings
 from sapwood.wire.frames import encode_head, encode_notification
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from sapwood.runtime.node import Node
-from sapwood.runtime.settings import LinkSettings, Settings
 from sapwood.runtime.upkeep import TICK_SECONDS_MIN, Upkeep
+
+from sapwood.runtime.config.settings import LinkSettings, Settings
 
 
 def seconds(*silences: float) -> float:

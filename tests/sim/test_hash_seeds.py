@@ -11,10 +11,10 @@ import hashlib
 from random import Random
 
 from sapwood.protocol.spanning import spanning_tree
-from sapwood.sim.costs import UnderlayCosts, draw_processing_costs
-from sapwood.sim.delays import JitteredDelay, UnderlayDelay
+from sapwood.sim.topology.costs import UnderlayCosts, draw_processing_costs
+from sapwood.sim.topology.delays import JitteredDelay, UnderlayDelay
 from sapwood.sim.topology import SHAPES, make_topology, random_tree_of_degree
-from sapwood.sim.underlay import SMALL_UNDERLAY, draw_underlay, place_brokers
+from sapwood.sim.topology.underlay import SMALL_UNDERLAY, draw_underlay, place_brokers
 from sapwood.sim.workloads.classes import ClassParameters, ClassWorkload
 from sapwood.sim.workloads.content import ContentParameters, ContentWorkload
 from sapwood.sim.workloads.jobs import JobParameters, JobWorkload

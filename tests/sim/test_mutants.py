@@ -26,7 +26,7 @@ from sapwood.routing.covering import Covering
 from sapwood.routing.mergers import Mergers
 from sapwood.routing.strategy import Difference, Entry, FilterStrategy, Strategy
 from sapwood.routing.table import EdgeLedger, RoutingTable
-from sapwood.sim import swarm
+from sapwood.sim.swarm import judging
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,7 @@ def killed_by(seeds: Iterable[int]) -> tuple[int, list[str]] | None:
     """The first seed that shows something wrong, and what; a crash is a kill too."""
     for seed in seeds:
         try:
-            problems = swarm.problems_of(seed)
+            problems = judging.problems_of(seed)
         except (KeyError, AssertionError) as crash:
             problems = [f"crash: {crash!r}"]
         if problems:

@@ -14,8 +14,8 @@ from sapwood.protocol.forwarding import Forwarding
 from sapwood.sim.run import Recorder, Result, Simulation
 from sapwood.sim.scenario import Scenario, from_mapping
 from sapwood.sim.workloads.action import Action, ActionKind
-from sapwood.trace.checkers import check
 from sapwood.trace.digest import digest
+from sapwood.trace.judge.checkers import check
 from sapwood.trace.schema import Row
 
 ALL: dict[str, Any] = {

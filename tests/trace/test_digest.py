@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from sapwood.trace.digest import Digest, digest
-from sapwood.trace.reader import read
+from sapwood.trace.files.reader import read
+from sapwood.trace.files.writer import RunWriter
 from sapwood.trace.schema import COLUMNS, Row
-from sapwood.trace.writer import RunWriter
 from tracing.files import bare_row, full_row
 
 ROWS = [full_row(1), bare_row(2), full_row(1, broker="B2"), bare_row(3), bare_row(2, broker="B2")]

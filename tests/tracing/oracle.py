@@ -55,7 +55,7 @@ class Oracle:
     # --- subscriptions --------------------------------------------------------------------
 
     def _spans(self, client: str, start: str, stop: str) -> list[tuple[Span, list[Row]]]:
-        """Begin and end, and the rows in between that show the claim standing."""
+        """Begin and end, and the rows in between that show the declaration standing."""
         found: list[tuple[Span, list[Row]]] = []
         texts = {row.filter for row in self._kind(start) if row.client == client}
         for text in sorted(text for text in texts if text is not None):

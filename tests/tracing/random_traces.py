@@ -42,7 +42,7 @@ class Faulty:
         elif draw < 0.75:
             self.deliver(where)
         else:
-            self.claim(client, where)
+            self.declaration(client, where)
 
     def publish(self, client: str, where: dict[str, str]) -> None:
         sequence = self.sequences[client] = self.sequences.get(client, 0) + 1
@@ -62,7 +62,7 @@ class Faulty:
             del self.under_way[index]
         self.trace.deliver(self.now, receiver, publisher, sequence, broker=self.broker(receiver))
 
-    def claim(self, client: str, where: dict[str, str]) -> None:
+    def declaration(self, client: str, where: dict[str, str]) -> None:
         kinds = ["subscribed"] * 4 + ["unsubscribed", "settled", "settled"]
         kinds += ["advertised", "advertised", "unadvertised"]
         kind = self.random.choice(kinds)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.trace.runs import Column, Columns, Numbers, Texts
+from sapwood.trace.runfile.runs import Column, Columns, Numbers, Texts
 from sapwood.trace.schema import COLUMNS, REQUIRED
 
 

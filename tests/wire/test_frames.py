@@ -35,6 +35,7 @@ from sapwood.wire.frames import (
     expiry_of,
     frame,
     split,
+    walk,
 )
 from sapwood.wire.scan import scan
 
@@ -323,3 +324,18 @@ def test_no_map_ends_in_the_next() -> None:
     one, two = b"\x81\xa1x\xa2a", b"b\x81\xa1y\x01"
     with pytest.raises(FrameError):
         decode_attributes([one, two], b"12345678")
+
+
+@given(st.lists(st.tuples(st.integers(0, 255), st.binary(max_size=9), st.binary(max_size=9))))
+def test_a_walk_stops_at_the_first_frame_that_is_not_whole(
+    frames: list[tuple[int, bytes, bytes]],
+) -> None:
+    data = b"".join(frame(*one) for one in frames)
+    places = list(walk(data))
+    found = [(kind, data[head:body], data[body:end]) for kind, _, head, body, end in places]
+    assert found == frames
+    ends = [0, *(end for *_, end in places)]
+    assert [start for _, start, *_ in places] == ends[:-1]
+    for number, cut in enumerate(ends[1:]):
+        assert list(walk(data[: cut - 1])) == places[:number]
+    assert list(walk(data, ends[len(ends) // 2])) == places[len(ends) // 2 :]

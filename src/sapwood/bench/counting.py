@@ -20,10 +20,10 @@ from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from sapwood.bench.predicates import Meaning, meanings, range_ends
+from sapwood.compiled.compiling import kernel, part
 from sapwood.filters.constraint import Constraint
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
@@ -249,7 +249,7 @@ def _parts(way: str, text: str, lengths: set[int]) -> set[str]:
     return {text[at : at + length] for length in possible for at in range(len(text) - length + 1)}
 
 
-@njit(cache=True)
+@part
 def _raise_rows(index: Any, rows: Any, at: Any) -> Any:
     """Raise the counters of rows; note the entries of those that are complete."""
     for row in rows:
@@ -260,7 +260,7 @@ def _raise_rows(index: Any, rows: Any, at: Any) -> Any:
     return at
 
 
-@njit(cache=True)
+@part
 def _raise_ranges(index: Any, number: Any, value: Any, at: Any) -> Any:
     """As `_raise_rows`, for the ranges of one attribute that hold a value."""
     first, end = index.range_starts[number], index.range_starts[number + 1]
@@ -275,7 +275,7 @@ def _raise_ranges(index: Any, number: Any, value: Any, at: Any) -> Any:
     return at
 
 
-@njit(cache=True)
+@part
 def _without_repeats(index: Any, first: Any, end: Any, event: Any) -> Any:
     """Keep each entry once: a disjunction may match in several ways."""
     kept = first
@@ -288,7 +288,7 @@ def _without_repeats(index: Any, first: Any, end: Any, event: Any) -> Any:
     return kept
 
 
-@njit(cache=True)
+@kernel
 def _count_events(first: Any, fulfilled: Any, index: Any, ends: Any) -> Any:
     """Match events from ``first`` on, as long as there is room; the number of the next event.
 

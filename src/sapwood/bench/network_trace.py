@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from sapwood.trace import arrow
-from sapwood.trace.reader import trace_files
+from sapwood.trace.files import arrow
+from sapwood.trace.files.reader import trace_files
 
 
 class Kept(NamedTuple):

@@ -22,7 +22,7 @@ def measure(plan: dict[str, Any]) -> dict[str, Any]:
     The best processor seconds of this process and all it started (Java, Python workers), the
     highest memory of them together, and the answer.
     """
-    from sapwood.pipeline.session import open_session  # noqa: PLC0415 - Spark is optional
+    from sapwood.pipeline.spark.session import open_session  # noqa: PLC0415 - Spark is optional
     from sapwood.pipeline.traces import read_traces  # noqa: PLC0415
 
     begin = time.perf_counter()
@@ -50,9 +50,9 @@ def measure(plan: dict[str, Any]) -> dict[str, Any]:
 
 def _sums(rows: Any) -> Any:
     """Groups of subscriber and publisher that differ, and deliveries in them."""
-    from sapwood.pipeline import groups  # noqa: PLC0415
-    from sapwood.pipeline.evidence import RunFacts, gather  # noqa: PLC0415
-    from sapwood.pipeline.owed import owed_sums  # noqa: PLC0415
+    from sapwood.pipeline.auditing import groups  # noqa: PLC0415
+    from sapwood.pipeline.auditing.evidence import RunFacts, gather  # noqa: PLC0415
+    from sapwood.pipeline.auditing.owed import owed_sums  # noqa: PLC0415
 
     ends = rows.groupBy("run").agg({"at": "max", "settle_seconds": "any_value"})
     facts = {
@@ -67,8 +67,8 @@ def _sums(rows: Any) -> Any:
 
 def _order(rows: Any) -> Any:
     """Deliveries that came after a later one of their publisher."""
-    from sapwood.pipeline import order, screening  # noqa: PLC0415
-    from sapwood.pipeline.local import to_frame  # noqa: PLC0415
+    from sapwood.pipeline.auditing import order, screening  # noqa: PLC0415
+    from sapwood.pipeline.spark.local import to_frame  # noqa: PLC0415
 
     delivered = rows.where(rows["kind"] == "delivered")
     found = screening.doubtful_streams(screening.segments(delivered)).toArrow()
@@ -97,7 +97,7 @@ def _order(rows: Any) -> Any:
 
 def _shared(rows: Any) -> Any:
     """Notifications that concern both brokers of each pair."""
-    from sapwood.pipeline.matrix import patterns, shared_traffic  # noqa: PLC0415
+    from sapwood.pipeline.loads.matrix import patterns, shared_traffic  # noqa: PLC0415
 
     listed = rows.select("broker").distinct().orderBy("broker").toArrow().column(0).to_pylist()
     shared = shared_traffic(patterns(rows, listed), listed).orderBy("left", "right")
@@ -106,7 +106,7 @@ def _shared(rows: Any) -> Any:
 
 def _audit(rows: Any) -> Any:
     """Everything: counts, and the violations listed."""
-    from sapwood.pipeline.auditing import audit  # noqa: PLC0415
+    from sapwood.pipeline.auditing.audit import audit  # noqa: PLC0415
 
     found = audit(rows, violations_max=10_000)
     [counts] = found.counts.toArrow().to_pylist()

@@ -20,11 +20,11 @@ from typing import Any
 from sapwood.bench.pipeline_run import tree_seconds
 from sapwood.bench.process import call_fresh
 from sapwood.bench.registry import Options, Progress
-from sapwood.pipeline.session import UNCOMPILED, spark_session
-from sapwood.pipeline.study import run_study
-from sapwood.pipeline.study_file import Study
-from sapwood.pipeline.study_runs import runs_of
-from sapwood.pipeline.study_worker import simulate
+from sapwood.pipeline.spark.session import UNCOMPILED, spark_session
+from sapwood.pipeline.study.runs import runs_of
+from sapwood.pipeline.study.study import run_study
+from sapwood.pipeline.study.study_file import Study
+from sapwood.pipeline.study.worker import simulate
 
 _HERE = "sapwood.bench.pipeline_study"
 _TRIAL_SECONDS = 5.0

@@ -9,7 +9,7 @@ import typer
 from sapwood.cli.output import ExitStatus, notice, print_json
 
 if TYPE_CHECKING:
-    from sapwood.pipeline.report import AuditReport
+    from sapwood.pipeline.auditing.report import AuditReport
 
 _SHOWN_MAX = 10
 
@@ -52,7 +52,7 @@ def audit(
 
     Exit 1 if anything is lost, duplicated, unexpected or out of order.
     """
-    from sapwood.pipeline.report import audit_directory
+    from sapwood.pipeline.auditing.report import audit_directory
 
     report = audit_directory(
         directory,

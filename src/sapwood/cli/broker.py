@@ -63,7 +63,7 @@ def broker(  # noqa: PLR0913 - one parameter for each option of the command
     stop_with_stdin: StopWithStdin = False,
 ) -> int:
     """Run one broker until it gets SIGTERM or SIGINT; a second signal ends it at once."""
-    from sapwood.runtime.configuration import load
+    from sapwood.runtime.config.configuration import load
     from sapwood.runtime.process import run_broker
 
     given: dict[str, Any] = {

@@ -27,7 +27,7 @@ def show(
     Effective are the file, then the environment. The options of `sapwood broker` would override
     both.
     """
-    from sapwood.runtime.configuration import EXAMPLE_ID, describe, load, to_toml
+    from sapwood.runtime.config.configuration import EXAMPLE_ID, describe, load, to_toml
 
     settings = load(config, {}, os.environ, default_id=EXAMPLE_ID)
     if as_json:
@@ -43,7 +43,7 @@ def check(
     as_json: AsJson = False,
 ) -> int:
     """Tell whether a file is right: keys, types, ranges, addresses, files it names."""
-    from sapwood.runtime.configuration import EXAMPLE_ID, load
+    from sapwood.runtime.config.configuration import EXAMPLE_ID, load
 
     load(file, {}, {}, default_id=EXAMPLE_ID)
     if as_json:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sapwood.demo.judgement import Judgement
-    from sapwood.demo.scene import Moment, Options, Outcome
+    from sapwood.demo.run import Moment, Options, Outcome
 
 _LINES_SECONDS = 5.0
 """Without a display, how often a line says how things are."""
@@ -57,7 +57,7 @@ def demo(
 
     Exit 1 if anything was lost, repeated, unexpected or out of order.
     """
-    from sapwood.demo.scene import Options
+    from sapwood.demo.run import Options
 
     wishes = _Wishes(headless or as_json or not sys.stdout.isatty(), as_json, _losses(inject))
     options = Options(brokers=brokers, seconds=seconds)
@@ -92,14 +92,14 @@ def _perform(options: Options, directory: Path, wishes: _Wishes) -> Outcome:
     """Give the demonstration; stopped from outside, it still stops all it has started."""
     import asyncio
 
-    from sapwood.demo.scene import perform
+    from sapwood.demo.run import run_demo
 
     try:
         if wishes.headless:
-            audience = Lines(notice if wishes.as_json else _say)
-            return asyncio.run(perform(options, directory, audience))
+            observer = Lines(notice if wishes.as_json else _say)
+            return asyncio.run(run_demo(options, directory, observer))
         with _display(options) as display:
-            return asyncio.run(perform(options, directory, display))
+            return asyncio.run(run_demo(options, directory, display))
     except asyncio.CancelledError:  # SIGTERM; SIGINT is a KeyboardInterrupt anyway
         raise KeyboardInterrupt from None
 
@@ -108,7 +108,7 @@ def _display(options: Options) -> Any:
     from rich.console import Console
 
     from sapwood.cli.demo_display import Display
-    from sapwood.demo.stage import tree
+    from sapwood.demo.network import tree
 
     return Display(options, tree(options.brokers), Console())
 

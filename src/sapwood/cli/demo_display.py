@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from sapwood.demo.scene import Moment, Options
+    from sapwood.demo.run import Moment, Options
     from sapwood.demo.watching import View
     from sapwood.protocol.tree import Topology
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from sapwood.sim.run import Result
     from sapwood.sim.scenario import Scenario
+    from sapwood.trace.files.writer import RunWriter
     from sapwood.trace.schema import Row
-    from sapwood.trace.writer import RunWriter
 
 _STORIES_MAX = 3
 
@@ -82,7 +82,7 @@ def _run(scenario: Scenario, seed: int | None, trace: Path | None, check: bool) 
 def _writer(directory: Path, scenario: Scenario, seed: int) -> RunWriter:
     """A writer for the run; refuses to write beside an earlier trace of the same run."""
     from sapwood.errors import TraceWriteError
-    from sapwood.trace.writer import RunWriter
+    from sapwood.trace.files.writer import RunWriter
 
     run = scenario.run_name(seed)
     if any(directory.glob(f"run={quote(run, safe='')}/*")):

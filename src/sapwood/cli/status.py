@@ -12,7 +12,7 @@ from sapwood.cli.server_option import DEFAULT_SERVER, Servers, open_bus, run_cli
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from sapwood.runtime.inspection import BrokerView, NetworkView
+    from sapwood.runtime.admin.inspection import BrokerView, NetworkView
 
 _UNKNOWN = "·"
 
@@ -46,7 +46,7 @@ def status(
 
 
 async def _look(servers: list[str]) -> NetworkView:
-    from sapwood.runtime.inspection import inspect
+    from sapwood.runtime.admin.inspection import inspect
 
     async with open_bus(servers) as bus:
         return await inspect(bus)

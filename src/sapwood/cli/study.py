@@ -13,8 +13,8 @@ from sapwood.cli.output import ExitStatus, notice, print_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sapwood.pipeline.study import Failure, Outcome, Progress
-    from sapwood.pipeline.study_file import Study
+    from sapwood.pipeline.study.study import Failure, Outcome, Progress
+    from sapwood.pipeline.study.study_file import Study
 
 _SHOWN_MAX = 5
 
@@ -43,7 +43,7 @@ def study(
 
     Exit 1 if a run fails or violates a definition of correctness.
     """
-    from sapwood.pipeline.study_file import load
+    from sapwood.pipeline.study.study_file import load
 
     loaded = load(file)
     if only is not None:
@@ -59,9 +59,9 @@ def study(
 
 
 def _run(loaded: Study, out: str, master: str | None) -> Outcome:
-    from sapwood.pipeline.figures import draw_all
-    from sapwood.pipeline.session import UNCOMPILED, spark_session
-    from sapwood.pipeline.study import run_study
+    from sapwood.pipeline.spark.session import UNCOMPILED, spark_session
+    from sapwood.pipeline.study.figures import draw_all
+    from sapwood.pipeline.study.study import run_study
 
     how: dict[str, Any] = {"app": f"sapwood study {loaded.name}", "settings": UNCOMPILED}
     try:
@@ -141,8 +141,8 @@ def _tell(file: Path, what: str, failures: list[Failure]) -> None:
 def _replay(loaded: Study, file: Path, only: str) -> int:
     """Do one run as a worker would; what goes wrong shows with all there is to see."""
     from sapwood.errors import StudyError
-    from sapwood.pipeline.study_runs import runs_of
-    from sapwood.pipeline.study_worker import simulate
+    from sapwood.pipeline.study.runs import runs_of
+    from sapwood.pipeline.study.worker import simulate
 
     found = [run for run in runs_of(loaded) if run.run.startswith(only)]
     if len(found) != 1:

@@ -30,7 +30,7 @@ async def _watch(servers: list[str], interval: float, count: int | None) -> None
     from rich.live import Live
 
     from sapwood.cli.status import table
-    from sapwood.runtime.inspection import inspect
+    from sapwood.runtime.admin.inspection import inspect
 
     console = Console(highlight=False)
     looks = 0

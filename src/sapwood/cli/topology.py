@@ -12,7 +12,7 @@ from sapwood.cli.server_option import DEFAULT_SERVER, Servers, open_bus, run_cli
 if TYPE_CHECKING:
     from rich.tree import Tree
 
-    from sapwood.runtime.inspection import NetworkView
+    from sapwood.runtime.admin.inspection import NetworkView
 
 app = typer.Typer(help="The tree of brokers.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -43,7 +43,7 @@ def show(
 
 
 async def _look(servers: list[str]) -> NetworkView:
-    from sapwood.runtime.inspection import inspect
+    from sapwood.runtime.admin.inspection import inspect
 
     async with open_bus(servers) as bus:
         return await inspect(bus, with_status=False)

@@ -11,7 +11,7 @@ from sapwood.cli.audit import AsJson, Directory, Master, Out, SkipDamaged, Unfin
 from sapwood.cli.output import ExitStatus, notice, print_json
 
 if TYPE_CHECKING:
-    from sapwood.pipeline.traffic_report import TrafficReport
+    from sapwood.pipeline.loads.report import TrafficReport
 
 _SHOWN_MAX = 20
 _PICTURES = (".svg", ".png")
@@ -36,7 +36,7 @@ def traffic(  # noqa: PLR0913, PLR0917 - one for each option
     as_json: AsJson = False,
 ) -> int:
     """Tell the traffic in the traces below a directory, all runs together."""
-    from sapwood.pipeline.traffic_report import traffic_directory
+    from sapwood.pipeline.loads.report import traffic_directory
 
     if picture is not None and picture.suffix.lower() not in _PICTURES:
         raise typer.BadParameter(f"{picture} ends in neither .svg nor .png")

@@ -16,8 +16,8 @@ from sapwood.cli.output import ExitStatus, notice, print_json
 if TYPE_CHECKING:
     from types import FrameType
 
-    from sapwood.runtime.broker_process import BrokerProcess
-    from sapwood.runtime.local_network import LocalNetwork
+    from sapwood.runtime.local.broker_process import BrokerProcess
+    from sapwood.runtime.local.local_network import LocalNetwork
 
 _LOOK_SECONDS = 0.2
 """How often the processes are looked at."""
@@ -47,7 +47,7 @@ def up(
     is at its port plus 1000.
     """
     from sapwood.routing.algorithms import check_algorithm
-    from sapwood.runtime.local_network import LocalNetwork
+    from sapwood.runtime.local.local_network import LocalNetwork
     from sapwood.sim.topology import make_topology
 
     topology = make_topology(shape, brokers, Random(seed))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sapwood.demo.cast import Subscriber
+from sapwood.demo.workload import Subscriber
 from sapwood.runtime.subscription import Gap
 
 

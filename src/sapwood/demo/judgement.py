@@ -15,9 +15,9 @@ import msgspec
 
 from sapwood.errors import DemoError, SparkError
 from sapwood.trace import check, read
-from sapwood.trace.removal import remove
+from sapwood.trace.files.removal import remove
+from sapwood.trace.judge.verdict import VIOLATIONS, Verdict
 from sapwood.trace.schema import DELIVERED, SETTLE_SECONDS_DEFAULT, SUBSCRIBED, TRACE_GAP, Place
-from sapwood.trace.verdict import VIOLATIONS, Verdict
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +68,7 @@ def judge(directory: Path, say: Callable[[str], None]) -> Judgement:
 def audit_on_spark(directory: Path) -> dict[str, int]:
     """What the audit on Spark says; a SparkError if Spark or its Java is missing."""
     try:
-        from sapwood.pipeline.report import audit_directory  # noqa: PLC0415 - Spark is optional
+        from sapwood.pipeline.auditing.report import audit_directory  # noqa: PLC0415 - Spark is optional
     except ImportError as problem:
         raise SparkError(f"{problem.name} is missing: pip install 'sapwood[spark]'") from None
     report = audit_directory(directory)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sapwood.errors import NetworkError
 from sapwood.protocol.tree import Link, Topology
-from sapwood.runtime.broker_process import BrokerProcess
+from sapwood.runtime.local.broker_process import BrokerProcess
 
 LINKED, AWAY, DOWN = "linked", "away", "down"
 

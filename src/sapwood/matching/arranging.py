@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.matching.compiling import kernel, part
+from sapwood.compiled.compiling import kernel, part
+from sapwood.compiled.raw import byte_at, int_at, long_at, set_int, set_long
 from sapwood.matching.ends import (
     high_number_cell,
     high_text_cell,
@@ -63,7 +64,6 @@ from sapwood.matching.layout import (
     TEXT_RANGE_COLUMNS,
     TEXT_RANGES,
 )
-from sapwood.matching.raw import byte_at, int_at, long_at, set_int, set_long
 from sapwood.matching.searching import hash_of
 
 PRIOR_WEIGHT = 256.0

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.matching.compiling import part
+from sapwood.compiled.compiling import part
+from sapwood.compiled.raw import byte_at, float_at, long_at, set_word, word_at
 from sapwood.matching.exact import compare_text
 from sapwood.matching.layout import TEXT_BOUNDS, TEXT_KEYS, TEXTS
-from sapwood.matching.raw import byte_at, float_at, long_at, set_word, word_at
 
 NUMBER_CELLS_MAX = 1024
 TEXT_CELLS_MAX = 8192

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from sapwood.compiled.compiling import part
+from sapwood.compiled.raw import float_at, long_at
 from sapwood.matching.cells import number_cell, text_cell
-from sapwood.matching.compiling import part
 from sapwood.matching.exact import INTEGER, as_float, compare_text
 from sapwood.matching.layout import (
     HIGH_KIND,
@@ -30,7 +31,6 @@ from sapwood.matching.layout import (
     TEXT_FIRST,
     TEXTS,
 )
-from sapwood.matching.raw import float_at, long_at
 
 EXACT_MAX = 2.0**53
 """Below this, every integer is a float."""

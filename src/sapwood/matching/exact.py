@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.matching.compiling import part
-from sapwood.matching.raw import byte_at, long_at
+from sapwood.compiled.compiling import part
+from sapwood.compiled.raw import byte_at, long_at
 
 MISSING, FALSE, TRUE, INTEGER, FLOAT, TEXT = 0, 1, 2, 3, 4, 5
 """What kind of value an event has for an attribute."""

@@ -16,7 +16,9 @@ from sapwood.filters.filter import Filter
 from sapwood.filters.notification import Notification, attributes_of
 from sapwood.filters.values import Value, check_attributes
 from sapwood.matching import lookup
+from sapwood.matching.dictionaries import write_types
 from sapwood.matching.domains import choose_cells
+from sapwood.matching.kernel import match_events
 from sapwood.matching.layout import (
     CHUNK,
     DESTINATION_SLOT,
@@ -28,8 +30,6 @@ from sapwood.matching.layout import (
     PER_ENTRY,
     Memory,
 )
-from sapwood.matching.matching import match_events
-from sapwood.matching.reading import write_types
 from sapwood.matching.rows import RowStore
 from sapwood.matching.segments import NEW_ROWS_MAX, SegmentStore
 from sapwood.matching.vocabulary import Vocabulary

@@ -15,8 +15,23 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.matching.compiling import part
-from sapwood.matching.cpython import ITEMS_OFFSET, list_append, list_get
+from sapwood.compiled.compiling import part
+from sapwood.compiled.cpython import ITEMS_OFFSET, list_append, list_get
+from sapwood.compiled.raw import (
+    bit_count,
+    byte_at,
+    int_at,
+    long_at,
+    lowest_bit,
+    meets,
+    narrow,
+    prefetch,
+    set_int,
+    set_long,
+    set_word,
+    word_at,
+)
+from sapwood.matching.chunk import is_empty, note_touched
 from sapwood.matching.exact import compare_text, holds, is_after_cut
 from sapwood.matching.layout import (
     ACTIVE,
@@ -84,21 +99,6 @@ from sapwood.matching.layout import (
     VALUE_KIND,
     VALUE_LENGTH,
 )
-from sapwood.matching.raw import (
-    bit_count,
-    byte_at,
-    int_at,
-    long_at,
-    lowest_bit,
-    meets,
-    narrow,
-    prefetch,
-    set_int,
-    set_long,
-    set_word,
-    word_at,
-)
-from sapwood.matching.reading import is_empty, note_touched
 
 FEW_EVENTS = 8
 """Up to this many events of a mask, a lazy constraint is evaluated for them alone."""

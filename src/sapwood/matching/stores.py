@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.compiled.compiling import kernel
 from sapwood.filters import pattern
 from sapwood.filters.constraint import Constraint
 from sapwood.filters.pattern import Pattern
 from sapwood.filters.text_set import TextSet
-from sapwood.matching.compiling import kernel
 from sapwood.matching.exact import ANY_MANY, ANY_ONE, FALSE, FLOAT, INTEGER, MISSING, TRUE
 from sapwood.matching.layout import CODE, TEXTS, Memory
 

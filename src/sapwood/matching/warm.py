@@ -1,17 +1,6 @@
-"""Compile all kernels and keep them on disk: ``python -m sapwood.matching.warm``.
-
-Compiling takes some fifteen seconds, loading what was compiled before less than one. So this runs
-when Sapwood is installed, and again after an upgrade; whoever starts a broker does not wait.
-"""
+"""Use all kernels of the matching engine once, so that they are compiled, or loaded from disk."""
 
 from __future__ import annotations
-
-import sys
-from time import perf_counter
-from types import ModuleType
-from typing import Any
-
-from numba.core.dispatcher import Dispatcher
 
 from sapwood.filters import kinds
 from sapwood.filters.constraint import ANY_TEXT, MISSING, PRESENT, Constraint
@@ -19,8 +8,6 @@ from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 from sapwood.matching.index import MatchIndex
 from sapwood.matching.segments import NEW_ROWS_MAX
-
-_PACKAGE = MatchIndex.__module__.rpartition(".")[0]
 
 
 def exercise() -> None:
@@ -63,30 +50,3 @@ def _constraints(number: int) -> list[Constraint]:
         PRESENT,
         ANY_TEXT,
     ]
-
-
-def kernels() -> dict[str, Any]:
-    """All functions of the engine whose compiled code is kept on disk, by name."""
-    modules: list[ModuleType] = [
-        module for name, module in sorted(sys.modules.items()) if name.startswith(f"{_PACKAGE}.")
-    ]
-    return {
-        f"{function.py_func.__module__}.{function.py_func.__name__}": function
-        for module in modules
-        for function in vars(module).values()
-        if isinstance(function, Dispatcher) and function.stats.cache_path is not None
-    }
-
-
-def main() -> None:
-    """Compile what is not compiled yet, and say so."""
-    start = perf_counter()
-    exercise()
-    seconds = perf_counter() - start
-    compiled = [name for name, kernel in kernels().items() if kernel.stats.cache_misses]
-    done = f"compiled and cached {len(compiled)}" if compiled else "all were compiled before"
-    sys.stderr.write(f"{len(kernels())} kernels of {_PACKAGE}: {done} ({seconds:.1f} s)\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -3,6 +3,10 @@
 Transforms are functions from DataFrames to DataFrames and use nothing but DataFrames, so they run
 embedded, on a cluster and over Spark Connect alike; jobs around them only read, compose and write.
 Nothing here is loaded by `import sapwood`, and Spark only by what needs it.
+
+- `spark`: sessions, and what goes along to workers; `files`, `traces`, `damage`: traces to read
+- `auditing`, `loads`, `study`: the three kinds of jobs. No folder has the name of a function that
+  is offered here (`audit`, `traffic`): it would take its place as soon as it is imported.
 """
 
 from __future__ import annotations
@@ -11,12 +15,12 @@ from importlib import import_module
 from typing import Any
 
 _WHERE = {
-    "audit": "sapwood.pipeline.auditing",
-    "audit_directory": "sapwood.pipeline.report",
-    "open_session": "sapwood.pipeline.session",
+    "audit": "sapwood.pipeline.auditing.audit",
+    "audit_directory": "sapwood.pipeline.auditing.report",
+    "open_session": "sapwood.pipeline.spark.session",
     "read_traces": "sapwood.pipeline.traces",
-    "traffic": "sapwood.pipeline.loads",
-    "traffic_directory": "sapwood.pipeline.traffic_report",
+    "traffic": "sapwood.pipeline.loads.traffic",
+    "traffic_directory": "sapwood.pipeline.loads.report",
 }
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from sapwood.errors import TraceFileError
-from sapwood.pipeline.failures import plain_errors, unreadable_file
 from sapwood.pipeline.files import Listing
+from sapwood.pipeline.spark.failures import plain_errors, unreadable_file
 
 Result = TypeVar("Result")
 

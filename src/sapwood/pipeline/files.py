@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from sapwood.errors import TraceError, TraceFileError
-from sapwood.trace.reader import settings_of
+from sapwood.trace.files.reader import settings_of
+from sapwood.trace.files.writer import SUFFIX
 from sapwood.trace.schema import COLUMNS, REQUIRED, RunSettings
-from sapwood.trace.writer import SUFFIX
 
 _MAKING: Final = f"{SUFFIX}.tmp"
 _OPEN: Final = ".open"

@@ -11,8 +11,8 @@ from pyspark.sql import functions as fn
 
 from sapwood.errors import TraceRowError
 from sapwood.pipeline.files import Listing, TraceFile, check_listing, doubtful, list_traces
-from sapwood.pipeline.local import to_frame
-from sapwood.pipeline.session import open_session
+from sapwood.pipeline.spark.local import to_frame
+from sapwood.pipeline.spark.session import open_session
 from sapwood.trace.schema import COLUMNS, RunSettings
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from subprocess import TimeoutExpired, run
 from typing import TYPE_CHECKING, Any
 
 from sapwood.errors import SparkError
-from sapwood.pipeline.java import Java, archive_of, base_archive_of, find_java
-from sapwood.pipeline.places import drop_unused
-from sapwood.pipeline.session import open_session, spark_home
+from sapwood.pipeline.spark.cache_folder import drop_unused
+from sapwood.pipeline.spark.java import Java, archive_of, base_archive_of, find_java
+from sapwood.pipeline.spark.session import open_session, spark_home
 from sapwood.trace import Row, RunSettings, TraceWriter
 from sapwood.trace.schema import DELIVERED, PUBLISHED
 
@@ -102,7 +102,7 @@ def exercise(spark: SparkSession, folder: str) -> int:
 
 def audit_something(folder: str) -> None:
     """Audit a trace in which something of every kind is wrong."""
-    from sapwood.pipeline.report import audit_directory  # noqa: PLC0415 - needs Spark
+    from sapwood.pipeline.auditing.report import audit_directory  # noqa: PLC0415 - needs Spark
 
     with TraceWriter(folder, "warm", "B1", 1, settings=RunSettings(settle_seconds=0.0)) as writer:
         for row in wrong_rows():

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from sapwood.errors import FrameError
+from sapwood.fastpath.router import Router
 from sapwood.filters.values import Value
 from sapwood.matching import MatchIndex
-from sapwood.router.router import Router
 from sapwood.routing.strategy import Entry
 
 Destinations: TypeAlias = tuple[str, ...]

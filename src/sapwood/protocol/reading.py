@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from sapwood.errors import SapwoodError
+from sapwood.fastpath.router import LONG_READ_BYTES, RoutedRun
+from sapwood.fastpath.state import LOOK_CLOSER
 from sapwood.filters.values import Value
 from sapwood.protocol.drops import Drop, Drops
 from sapwood.protocol.effects import Effect, Forward, Send
@@ -24,8 +26,6 @@ from sapwood.protocol.forwarding import (
     publisher_end,
 )
 from sapwood.protocol.messages import Refused
-from sapwood.router.router import LONG_READ_BYTES, Run
-from sapwood.router.state import LOOK_CLOSER
 from sapwood.wire.frames import (
     CONTROL,
     ENVELOPE_SIZE,
@@ -348,7 +348,7 @@ def _heads_from(data: bytes, at: int) -> tuple[list[Span], int]:
     return spans, at
 
 
-def _undecided(data: bytes, runs: Sequence[Run]) -> list[Span]:
+def _undecided(data: bytes, runs: Sequence[RoutedRun]) -> list[Span]:
     """The heads of notifications that the router did not decide about."""
     spans: list[Span] = []
     for number, at, _, _ in runs:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from sapwood.errors import AddressError
-from sapwood.runtime.settings import DEFAULT_PORT
+from sapwood.runtime.config.settings import DEFAULT_PORT
 
 PLAIN, TLS = "sapwood", "sapwoods"
 

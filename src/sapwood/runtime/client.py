@@ -30,6 +30,7 @@ from sapwood.filters.ids import NotificationId, SessionId
 from sapwood.filters.notification import Notification, attributes_of
 from sapwood.filters.values import Value
 from sapwood.protocol.link.channel import Channel, ChannelLimits
+from sapwood.protocol.link.flow import SLOW_POLICIES
 from sapwood.protocol.link.handshake import CLIENT, Hello, Welcome
 from sapwood.protocol.messages import (
     CODEC,
@@ -44,10 +45,9 @@ from sapwood.protocol.messages import (
 from sapwood.runtime.address import parse_address
 from sapwood.runtime.claims import Claim, Claims
 from sapwood.runtime.client_stream import Stream
+from sapwood.runtime.config.settings import DEFAULT_PORT
 from sapwood.runtime.dispatch import Dispatch
-from sapwood.protocol.link.flow import SLOW_POLICIES
 from sapwood.runtime.publishing import Publishing
-from sapwood.runtime.settings import DEFAULT_PORT
 from sapwood.runtime.subscription import Gap, Subscription
 from sapwood.wire.frames import BODY_BYTES_MAX
 

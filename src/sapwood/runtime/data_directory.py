@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from sapwood.errors import ListenError
-from sapwood.runtime.settings import Settings
+from sapwood.runtime.config.settings import Settings
 
 
 class DataDirectory:

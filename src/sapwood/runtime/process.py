@@ -13,10 +13,10 @@ from typing import Final
 
 import uvloop
 
-from sapwood.router.scanning import scan_long
-from sapwood.router.warm import exercise
+from sapwood.fastpath.scanning import scan_long
+from sapwood.fastpath.warm import exercise
+from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.server import Server
-from sapwood.runtime.settings import Settings
 from sapwood.wire.scan import use_for_long_reads
 
 Tell = Callable[[str], None]

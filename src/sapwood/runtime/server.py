@@ -29,21 +29,21 @@ from sapwood.protocol.ports import (
     Stopped,
 )
 from sapwood.runtime.address import Address, parse_address, parse_admin
+from sapwood.runtime.admin.rates import Rates
+from sapwood.runtime.admin.status import Status
+from sapwood.runtime.admin.status_taker import StatusTaker
 from sapwood.runtime.clock import Clock
+from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.data_directory import DataDirectory
 from sapwood.runtime.driver import Driver
-from sapwood.runtime.rates import Rates
-from sapwood.runtime.settings import Settings
-from sapwood.runtime.status import Status
-from sapwood.runtime.status_taker import StatusTaker
 from sapwood.runtime.tls import client_context, exposure, server_context
 from sapwood.runtime.tracing import TICK_SECONDS as TRACE_SECONDS
 from sapwood.runtime.tracing import Tracer
-from sapwood.runtime.tracing_frames import Frames
+from sapwood.trace.columns.frames import Frames
 from sapwood.trace.schema import RunSettings
 
 if TYPE_CHECKING:
-    from sapwood.runtime.admin import Admin
+    from sapwood.runtime.admin.endpoint import Admin
 
 LOOK_SECONDS: Final = 1.0
 """How often counts are looked at for their rates."""
@@ -210,7 +210,7 @@ class Server:
             raise ListenError(f"cannot listen on {address}: {what}") from None
 
     async def _start_admin(self, address: Address) -> None:
-        from sapwood.runtime.admin import Admin  # noqa: PLC0415 - a web server, if one is wanted
+        from sapwood.runtime.admin.endpoint import Admin  # noqa: PLC0415 - a web server, if one is wanted
 
         self.admin = Admin(self.status)
         await self.admin.start(address)

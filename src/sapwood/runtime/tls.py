@@ -16,7 +16,7 @@ from typing import Any
 from sapwood.errors import ConfigurationError, NetworkError, RefusedError, UnreachableError
 from sapwood.protocol.link.handshake import BAD_CREDENTIALS
 from sapwood.runtime.address import Address
-from sapwood.runtime.settings import Settings, TlsSettings
+from sapwood.runtime.config.settings import Settings, TlsSettings
 
 AUTHORITY_VARIABLE = "SAPWOOD_AUTHORITY"
 CERTIFICATE_VARIABLE = "SAPWOOD_CERTIFICATE"

@@ -1,10 +1,10 @@
 """What a live broker records: handed over by the event loop, written by a thread.
 
 The loop only notes what happened, with the bytes it has anyway, and hands the notes over in
-batches. The thread makes columns of them (``tracing_columns``), mostly in compiled code that leaves
-the interpreter to the loop, and writes Parquet. What waits is bounded: if the thread does not keep
-up, happenings are left out and a ``trace_gap`` row says so. It also says so when the session before
-this one crashed, and when a file could not be written.
+batches. The thread makes columns of them (``sapwood.trace.columns``), mostly in compiled code that
+leaves the interpreter to the loop, and writes Parquet. What waits is bounded: if the thread does
+not keep up, happenings are left out and a ``trace_gap`` row says so. It also says so when the
+session before this one crashed, and when a file could not be written.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import threading
 from typing import Any, Final, NamedTuple
 
 from sapwood.errors import TraceWriteError
-from sapwood.runtime import tracing_warm
-from sapwood.runtime.settings import TraceSettings
-from sapwood.runtime.tracing_columns import NO_FRAMES, Begun, Happening, Item, Segment
-from sapwood.runtime.tracing_frames import Frames
-from sapwood.runtime.tracing_orders import Orders
+from sapwood.runtime.config.settings import TraceSettings
+from sapwood.trace.columns import warm as tracing_warm
+from sapwood.trace.columns.frames import Frames
+from sapwood.trace.columns.orders import Orders
+from sapwood.trace.columns.segment import NO_FRAMES, Begun, Happening, Item, Segment
+from sapwood.trace.files.writer import SegmentLimits, TraceWriter
 from sapwood.trace.schema import CLOCK, TRACE_GAP, RunSettings
-from sapwood.trace.writer import SegmentLimits, TraceWriter
 
 BATCH_BYTES: Final = 4 * 2**20
 """What is noted before it is handed over; earlier, if time passes. Each time, loop and thread take

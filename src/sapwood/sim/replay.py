@@ -15,9 +15,9 @@ from sapwood.protocol.events import Event, FramesReceived
 from sapwood.sim.network import Direction, Network
 from sapwood.sim.run import Simulation
 from sapwood.sim.scenario import Scenario
+from sapwood.trace.judge.story import story
+from sapwood.trace.judge.verdict import Violation
 from sapwood.trace.schema import Row
-from sapwood.trace.story import story
-from sapwood.trace.verdict import Violation
 from sapwood.wire.frames import decode_envelope, decode_head, split
 
 TABLE = "table"

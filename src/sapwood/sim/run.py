@@ -17,11 +17,11 @@ from sapwood.filters.filter import Filter
 from sapwood.sim.network import Network
 from sapwood.sim.scenario import Scenario
 from sapwood.sim.workloads.action import Action, ActionKind
-from sapwood.trace.checkers import Checker
 from sapwood.trace.digest import Digest
+from sapwood.trace.judge.checkers import Checker
+from sapwood.trace.judge.verdict import VIOLATIONS, Verdict, Violation
+from sapwood.trace.judge.watch import Watch
 from sapwood.trace.schema import CLOCK, Row, RunSettings
-from sapwood.trace.verdict import VIOLATIONS, Verdict, Violation
-from sapwood.trace.watch import Watch
 from sapwood.wire.frames import split
 
 Sink = Callable[[Row], None]

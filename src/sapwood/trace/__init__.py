@@ -1,9 +1,9 @@
 """Traces: what brokers record about themselves, and whether it shows that they did their job.
 
-- `schema`, `writer`, `reader`: rows, and Parquet files of them (pyarrow is loaded on first use)
-- `digest`: one short text for a run
-- `checkers`: the definitions of correctness; `watch`: some of them at once, row by row
-- `story`: everything about one notification
+- `schema`: what a row holds; `digest`: one short text for a run
+- `files`: Parquet files of rows (pyarrow is loaded on first use)
+- `columns`, `runfile`: what a live broker noted as columns, and our own Parquet writer for them
+- `judge`: the definitions of correctness, and everything about one notification
 
 >>> row = {"run": "r", "broker": "B1", "session": 1}
 >>> verdict = check(
@@ -27,14 +27,14 @@
 
 from __future__ import annotations
 
-from sapwood.trace.checkers import Checker, check
 from sapwood.trace.digest import Digest, digest
-from sapwood.trace.reader import Trace, read
+from sapwood.trace.files.reader import Trace, read
+from sapwood.trace.files.writer import RunWriter, SegmentLimits, TraceWriter
+from sapwood.trace.judge.checkers import Checker, check
+from sapwood.trace.judge.story import story
+from sapwood.trace.judge.verdict import Verdict, Violation
+from sapwood.trace.judge.watch import Watch
 from sapwood.trace.schema import Row, RunSettings
-from sapwood.trace.story import story
-from sapwood.trace.verdict import Verdict, Violation
-from sapwood.trace.watch import Watch
-from sapwood.trace.writer import RunWriter, SegmentLimits, TraceWriter
 
 __all__ = [
     "Checker",

@@ -30,6 +30,7 @@ from msgspec import Meta
 from sapwood.errors import FrameError, InvalidNotificationError
 from sapwood.filters.limits import DEFAULT_LIMITS
 from sapwood.filters.values import INTEGER_MAX, INTEGER_MIN, Value, check_name
+from sapwood.wire.markers import ARRAY_32
 
 HEADER = struct.Struct("<BIH")
 HEADER_SIZE = HEADER.size
@@ -55,9 +56,6 @@ HEAD_BYTES_MAX = 0xFFFF
 """Longest head there can be."""
 
 SEQUENCE_MAX = 2**64 - 1
-
-_ARRAY_32 = b"\xdd"
-"""How msgpack begins an array with a long count."""
 
 _ENVELOPE = struct.Struct("<QddB")
 ENVELOPE_SIZE = _ENVELOPE.size
@@ -159,7 +157,7 @@ def decode_attributes(maps: Sequence[bytes], separator: bytes) -> list[dict[str,
     some bytes that whoever has made the maps cannot know.
     """
     between = _encoder.encode(separator)
-    parts = [_ARRAY_32, (2 * len(maps)).to_bytes(4, "big")]
+    parts = [bytes([ARRAY_32]), (2 * len(maps)).to_bytes(4, "big")]
     for one in maps:
         parts += (one, between)
     try:
@@ -197,16 +195,29 @@ def expiry_of(data: bytes, body_at: int) -> float:
     return expires_at
 
 
-def split(data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
-    """The frames of a run of whole ones: type, head, body."""
-    at, end = 0, len(data)
-    while at < end:
-        if at + HEADER_SIZE > end:
-            raise FrameError(f"a frame is cut off in its header, at byte {at} of {end}")
+def walk(data: bytes, at: int = 0) -> Iterator[tuple[int, int, int, int, int]]:
+    """The whole frames from a place on: type, and where frame, head and body begin and it ends.
+
+    What comes behind the last of them is cut off.
+    """
+    size = len(data)
+    while at + HEADER_SIZE <= size:
         kind, body, head = HEADER.unpack_from(data, at)
         head_at = at + HEADER_SIZE
         body_at = head_at + head
-        at = body_at + body
-        if at > end:
-            raise FrameError(f"a frame is cut off: it ends at byte {at}, the data at {end}")
+        end = body_at + body
+        if end > size:
+            return
+        yield kind, at, head_at, body_at, end
+        at = end
+
+
+def split(data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
+    """The frames of a run of whole ones: type, head, body."""
+    at = 0
+    for kind, _, head_at, body_at, at in walk(data):
         yield kind, data[head_at:body_at], data[body_at:at]
+    if at < len(data):
+        raise FrameError(
+            f"a frame is cut off: it begins at byte {at}, the data ends at {len(data)}"
+        )

@@ -8,6 +8,7 @@ they know what was still under way.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from sapwood.errors import FrameError
@@ -20,6 +21,7 @@ from sapwood.wire.frames import (
     LINK,
     NOTIFICATION,
     NOTIFICATION_TYPES,
+    walk,
 )
 
 _unpack = HEADER.unpack_from
@@ -114,7 +116,6 @@ def size_of_next(data: bytes) -> int:
 def skip(data: bytes, count: int) -> bytes:
     """A run of whole frames without its first few."""
     at = 0
-    for _ in range(count):
-        _, body, head = _unpack(data, at)
-        at += HEADER_SIZE + head + body
+    for _, _, _, _, end in islice(walk(data), count):
+        at = end
     return data[at:]

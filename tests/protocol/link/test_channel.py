@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from sapwood.errors import FrameError
 from sapwood.protocol.link.channel import ACK_FRAMES, Channel, ChannelLimits
 from sapwood.protocol.link.handshake import COUNT_MAX, LINK_CODEC, Ack, GivenUp
-from sapwood.protocol.link.spool import MemorySpool, FrameRun
+from sapwood.protocol.link.spool import FrameRun, MemorySpool
 from sapwood.wire.frames import CONTROL, ENVELOPE_SIZE, LINK, NOTIFICATION, frame, split
 from sapwood.wire.scan import scan
 
@@ -410,7 +410,9 @@ def test_an_acknowledgement_of_what_was_never_sent_is_none() -> None:
     end.outgoing()
     assert end.channel.acknowledge(Ack(3, 0)) == []
     assert not end.channel.is_idle
-    assert end.channel.acknowledge(Ack(2, 0)) == [FrameRun(b"".join(end.pushed), 2, 2 * len(note("0")))]
+    assert end.channel.acknowledge(Ack(2, 0)) == [
+        FrameRun(b"".join(end.pushed), 2, 2 * len(note("0")))
+    ]
     assert end.channel.acknowledge(Ack(1, 0)) == []
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from sapwood.protocol.link.spool import MemorySpool, FrameRun
+from sapwood.protocol.link.spool import FrameRun, MemorySpool
 from sapwood.wire.frames import CONTROL, ENVELOPE_SIZE, NOTIFICATION, frame
 from sapwood.wire.scan import skip
 

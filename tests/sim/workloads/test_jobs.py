@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import ParameterError
-from sapwood.sim.costs import UnderlayCosts
 from sapwood.sim.topology import broker_names
-from sapwood.sim.underlay import SMALL_UNDERLAY, draw_underlay, place_brokers
+from sapwood.sim.topology.costs import UnderlayCosts
+from sapwood.sim.topology.underlay import SMALL_UNDERLAY, draw_underlay, place_brokers
 from sapwood.sim.workloads.action import Action, ActionKind
 from sapwood.sim.workloads.jobs import UNEVEN_JOBS, JobParameters, JobWorkload
 from sim.workloads.streams import expect_lawful, of_kind

@@ -23,7 +23,6 @@ import msgspec
 from sapwood.errors import ParameterError
 from sapwood.filters import kinds
 from sapwood.filters.filter import Filter
-from sapwood.sim.costs import LinkCosts
 from sapwood.sim.parameters import (
     check_at_least,
     check_between,
@@ -31,6 +30,7 @@ from sapwood.sim.parameters import (
     check_order,
     check_positive,
 )
+from sapwood.sim.topology.costs import LinkCosts
 from sapwood.sim.workloads.action import Action, ActionKind, split
 
 ATTRIBUTE = "job"

@@ -1,0 +1,1 @@
+"""Audits: what a trace shows, against the definitions of a correct system."""

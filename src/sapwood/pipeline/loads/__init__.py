@@ -1,0 +1,1 @@
+"""Traffic: rates and loads of brokers and links, and what the tree costs."""

@@ -1,0 +1,1 @@
+"""Spark itself: a session, the Java below it, what it raises, and what goes along to workers."""

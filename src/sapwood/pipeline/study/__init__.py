@@ -1,0 +1,1 @@
+"""Studies: many simulations that differ in a few parameters, and what they come to."""

@@ -1,0 +1,114 @@
+"""The admin endpoint of a broker: what it is doing, over HTTP, for people and for Prometheus.
+
+It runs on the broker's own event loop, so what it shows is of one moment; a broker that does not
+answer here does not forward either. It only reads. It listens on this machine alone unless another
+address is given: there is no login.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import socket
+from collections.abc import Callable, Iterator
+
+import msgspec
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from sapwood.errors import ListenError
+from sapwood.runtime.address import Address
+from sapwood.runtime.admin.metrics import METRICS_TYPE, exposition
+from sapwood.runtime.admin.status import Status
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn without its signal handlers: the broker has its own."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals alone."""
+        yield
+
+
+class Admin:
+    """The endpoint of one broker."""
+
+    def __init__(self, take_status: Callable[[], Status]) -> None:
+        self._take_status = take_status
+        self._server: uvicorn.Server | None = None
+        self._socket: socket.socket | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def address(self) -> Address | None:
+        """Where it really listens."""
+        if self._socket is None:
+            return None
+        host, port = self._socket.getsockname()[:2]
+        return Address(host, port)
+
+    async def start(self, address: Address) -> None:
+        """Begin to answer."""
+        self._socket = _listening(address)
+        config = uvicorn.Config(
+            self._app(),
+            access_log=False,
+            lifespan="off",
+            log_config=None,
+            ws="none",
+            timeout_graceful_shutdown=1,
+        )
+        self._server = _Server(config)
+        self._task = asyncio.create_task(self._server.serve([self._socket]))
+
+    async def stop(self) -> None:
+        """Answer nobody any more."""
+        if self._server is not None and self._task is not None:
+            self._server.should_exit = True
+            await self._task
+        if self._socket is not None:
+            self._socket.close()
+
+    def _app(self) -> Starlette:
+        return Starlette(
+            routes=[
+                Route("/healthz", self._health),
+                Route("/status", self._status),
+                Route("/metrics", self._metrics),
+            ]
+        )
+
+    async def _health(self, request: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    async def _status(self, request: Request) -> Response:
+        body = msgspec.json.encode(self._take_status())
+        return Response(body, media_type="application/json")
+
+    async def _metrics(self, request: Request) -> Response:
+        return Response(exposition(self._take_status()), media_type=METRICS_TYPE)
+
+
+def _listening(address: Address) -> socket.socket:
+    """A socket that listens; bound here, so that a wrong address is our error and not uvicorn's."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    where = f"{address.host}:{address.port}"
+    try:
+        listener.bind((address.host, address.port))
+        listener.listen(128)
+    except OSError as problem:
+        listener.close()
+        if problem.errno == errno.EADDRINUSE:
+            raise ListenError(
+                f"the admin address {where} is in use; choose another port with --admin"
+            ) from None
+        what = problem.strerror or str(problem)
+        raise ListenError(f"cannot listen on the admin address {where}: {what}") from None
+    return listener

@@ -1,0 +1,126 @@
+"""What a broker can tell about itself, as one value: for the admin endpoint and the commands."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sapwood.runtime.admin.rates import Rate
+
+LINKED, AWAY = "linked", "away"
+CONNECTED = "connected"
+
+
+class QueueStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The stream to somebody: what waits, and what did not get through."""
+
+    buffered_bytes: int
+    """Notifications that wait or are not acknowledged."""
+    buffer_bytes: int
+    """How many there may be."""
+    control_bytes: int
+    """Control messages that wait or are not acknowledged."""
+    waiting_runs: int
+    """Runs of frames that have not been sent."""
+    given_up: int
+    """Notifications given up because there was no room for them."""
+    missed: int
+    """Notifications that the other side has given up."""
+
+
+class NeighbourStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """A broker at the other end of a link."""
+
+    id: str
+    session: int
+    state: str
+    """Whether it is linked, or away: its place is kept."""
+    in_tree: bool
+    sends: str
+    """How this broker tells the neighbour what to send."""
+    receives: str
+    """How the neighbour tells this broker what to send."""
+    address: str
+    """The other end of the connection; empty while there is none."""
+    advertised: tuple[str, ...]
+    """Addresses under which the neighbour can be reached, as it says."""
+    away_seconds: float
+    """How long there has been no connection."""
+    is_congested: bool
+    frames_in: int
+    frames_out: int
+    rate: Rate
+    queue: QueueStatus
+
+
+class ClientStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """A client of this broker."""
+
+    id: str
+    state: str
+    address: str
+    away_seconds: float
+    subscriptions: int
+    slow_policy: str
+    is_slow: bool
+    """Whether its buffer is more than half full, or notifications for it were given up."""
+    frames_in: int
+    frames_out: int
+    rate: Rate
+    queue: QueueStatus
+
+
+class TableStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """How large the routing tables are."""
+
+    subscriptions: int
+    advertisements: int
+
+
+class TraceStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """How the trace is doing."""
+
+    directory: str
+    run: str
+    left_out: int
+    """Happenings that were not recorded because too much was waiting."""
+    failure: str
+    """Why nothing is recorded any more; empty if it is."""
+
+
+class JoinStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """A broker that this one was told to link to."""
+
+    address: str
+    is_linked: bool
+    problem: str
+    """Why the last attempt failed; empty if it did not."""
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """One broker."""
+
+    id: str
+    session: int
+    network: str
+    version: str
+    protocol: tuple[int, int]
+    """The oldest and the newest protocol version it speaks."""
+    routing: str
+    listens: str
+    at: float
+    """Seconds since 1970 when this was true."""
+    uptime_seconds: float
+    neighbours: tuple[NeighbourStatus, ...]
+    clients: tuple[ClientStatus, ...]
+    joins: tuple[JoinStatus, ...]
+    tables: TableStatus
+    drops: dict[str, int]
+    """What was dropped, by reason."""
+    counts: dict[str, int]
+    """Of other things that happened."""
+    trace: TraceStatus | None
+
+    @property
+    def streams(self) -> tuple[NeighbourStatus | ClientStatus, ...]:
+        """Everybody that frames are exchanged with."""
+        return (*self.neighbours, *self.clients)

@@ -1,0 +1,1 @@
+"""What a broker process is told: its settings, and where they come from."""

@@ -1,0 +1,1 @@
+"""Rows to Parquet files and back; pyarrow is loaded on first use."""

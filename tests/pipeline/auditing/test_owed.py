@@ -1,0 +1,147 @@
+"""What publications oblige to, batch by batch, as one pair at a time would say."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sapwood.filters import Filter
+from sapwood.pipeline.auditing import kernels, owed
+from sapwood.pipeline.auditing.evidence import Evidence, Stated, _arrange
+from sapwood.pipeline.auditing.owed import _by_number, _Owed, _pairs, _Sums
+
+FILTERS = ("x = 1", "x > 1", "y = 1", "true")
+
+
+def evidence(random: Random, *, required: bool) -> Evidence:
+    found = Evidence("r", 1.0, 20.0, required)
+    found.filters = FILTERS
+    for client in range(6):
+        found.subscriptions[f"c{client}.1"] = [
+            Stated(number, 0.0, random.randint(0, 10), random.choice([12.0, 25.0]), (0.0,))
+            for number in random.sample(range(4), random.randint(1, 4))
+        ]
+    found.advertisements = {"p0.1": [Stated(1, 0.0, 2.0, 15.0, (0.0,))]}
+    found.clients = tuple(found.subscriptions)
+    _arrange(found)
+    return found
+
+
+def publications(random: Random, count: int) -> Any:
+    texts = ['{"x": 1}', '{"x": 2}', '{"x": 2, "y": 1}', "{}", None]
+    return pa.RecordBatch.from_pydict(
+        {
+            "run": ["r"] * count,
+            "publisher": [f"p{random.randrange(3)}.1" for _ in range(count)],
+            "sequence": [random.randrange(1, 10**6) for _ in range(count)],
+            "at": [random.randint(0, 40) / 2 for _ in range(count)],
+            "attributes": [random.choice(texts) for _ in range(count)],
+        }
+    )
+
+
+def one_by_one(found: Evidence, batch: Any) -> list[tuple[str, str, int]]:
+    pairs = []
+    for row in batch.to_pylist():
+        if row["attributes"] is None or row["at"] + found.settle > found.end:
+            continue
+        event = eval(row["attributes"])
+        matched = {number for number, text in enumerate(FILTERS) if Filter(text).matches(event)}
+        if found.advertisements_required and not found.was_advertised(
+            row["publisher"], row["at"], matched
+        ):
+            continue
+        for client, declarations in found.subscriptions.items():
+            if any(
+                c.number in matched and c.obliges(row["at"], found.settle) for c in declarations
+            ):
+                pairs.append((client, row["publisher"], row["sequence"]))
+    return sorted(pairs)
+
+
+@pytest.mark.parametrize("required", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_pairs_are_those_of_the_definition(seed: int, required: bool) -> None:
+    random = Random(seed)
+    found, batch = evidence(random, required=required), publications(random, 200)
+    pairs = _Owed(found, batch)
+    named = [
+        (found.clients[client], pairs.names[publisher], int(sequence))
+        for client, publisher, sequence in zip(
+            pairs.clients, pairs.publishers, pairs.sequences, strict=True
+        )
+    ]
+    assert sorted(named) == one_by_one(found, batch)
+
+
+@pytest.mark.parametrize("required", [False, True])
+@pytest.mark.parametrize("kept", [1, 7, 10**6])
+@pytest.mark.parametrize("seed", range(3))
+def test_sums_are_those_of_the_pairs(
+    monkeypatch: pytest.MonkeyPatch, seed: int, kept: int, required: bool
+) -> None:
+    """However they come in batches, and however often sums are spread over clients."""
+    monkeypatch.setattr(owed, "PAIRS_KEPT_MAX", kept)
+    random = Random(seed)
+    found, batch = evidence(random, required=required), publications(random, 200)
+    sums = _Sums(found)
+    for start in range(0, 200, 60):
+        sums.add(batch.slice(start, 60))
+    expected: dict[tuple[str, str], list[int]] = {}
+    for client, publisher, sequence in one_by_one(found, batch):
+        group = expected.setdefault((client, publisher), [0, 0, 0])
+        hashed = int(kernels.hash_longs(np.array([sequence]))[0])
+        group[0] += 1
+        group[1] ^= hashed
+        group[2] += hashed >> 32
+    rows = next(sums.batches()).to_pylist()
+    assert len(rows) == len(expected) > 3
+    for row in rows:
+        assert [row["n"], row["x"], row["s"]] == expected[row["client"], row["publisher"]]
+
+
+def test_publications_in_one_situation_share_a_cell() -> None:
+    found = Evidence("r", 1.0, 20.0, False)
+    found.filters = ("x = 1",)
+    found.subscriptions = {
+        "a.1": [Stated(0, 0.0, 2.0, 9.0, (0.0,))],
+        "b.1": [Stated(0, 0.0, 4.0, 25.0, (0.0,))],
+    }
+    found.clients = tuple(found.subscriptions)
+    _arrange(found)
+    at = [1.5, 2.0, 3.5, 4.0, 7.5, 8.0, 12.0]  # before, a, a, both, both, b, b
+    columns = {
+        "run": ["r"] * 7, "publisher": ["p.1"] * 7, "sequence": list(range(1, 8)), "at": at,
+        "attributes": ['{"x": 1}'] * 7,
+    }  # fmt: skip
+    sums = _Sums(found)
+    sums.add(pa.RecordBatch.from_pydict(columns))
+    assert len(sums._cells) == 4
+    assert {row["client"]: row["n"] for row in next(sums.batches()).to_pylist()} == {
+        "a.1": 4,
+        "b.1": 4,
+    }
+
+
+def test_nothing_owed_is_no_rows() -> None:
+    found = Evidence("r", 1.0, 20.0, False)
+    sums = _Sums(found)
+    sums.add(publications(Random(2), 10))
+    assert list(sums.batches()) == []
+
+
+def test_only_the_groups_asked_for_are_listed() -> None:
+    random = Random(3)
+    found, batch = evidence(random, required=False), publications(random, 100)
+    groups = {"r": {"p1.1": ["c2.1", "nobody.1"]}}
+    wanted = _by_number({"r": found}, groups)["r"]
+    pairs = _pairs(found, batch, wanted).to_pylist()
+    assert sorted((row["client"], row["publisher"], row["sequence"]) for row in pairs) == [
+        pair for pair in one_by_one(found, batch) if pair[:2] == ("c2.1", "p1.1")
+    ]
+    assert pairs
+    assert np.array(wanted(["p1.1"])).sum() == 1

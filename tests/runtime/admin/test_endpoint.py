@@ -1,0 +1,115 @@
+"""The admin endpoint: what it answers, and what is said if it cannot listen."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from runtime.serving import ANY_PORT, run, serving
+from sapwood.errors import ListenError
+from sapwood.runtime.address import Address
+from sapwood.runtime.admin.endpoint import Admin
+from sapwood.runtime.client import connect
+from sapwood.runtime.server import Server
+
+
+async def get(server: Server, path: str) -> tuple[str, str]:
+    """Type and text of an answer."""
+    assert server.admin is not None
+    assert server.admin.address is not None
+    host, port = server.admin.address[:2]
+
+    def fetch() -> tuple[str, str]:
+        with urlopen(f"http://{host}:{port}{path}", timeout=10) as answer:
+            return answer.headers["content-type"], answer.read().decode()
+
+    return await asyncio.to_thread(fetch)
+
+
+def test_a_broker_tells_what_it_is_doing() -> None:
+    async def check() -> None:
+        async with (
+            serving("B1", admin=ANY_PORT) as first,
+            serving("B2", join=(str(first.address),)),
+            connect(str(first.address), id="reader") as bus,
+            bus.subscribe("price > 100"),
+        ):
+            kind, text = await get(first, "/status")
+            found: dict[str, Any] = json.loads(text)
+            assert kind == "application/json"
+            assert (found["id"], found["listens"]) == ("B1", str(first.address))
+            assert [(one["id"], one["state"]) for one in found["neighbours"]] == [("B2", "linked")]
+            assert [(one["id"], one["subscriptions"]) for one in found["clients"]] == [
+                (bus.name, 1)
+            ]
+            assert found["tables"] == {"subscriptions": 1, "advertisements": 0}
+
+    run(check())
+
+
+def test_metrics_can_be_read_by_prometheus() -> None:
+    async def check() -> None:
+        async with serving("B1", admin=ANY_PORT) as server, connect(str(server.address)):
+            kind, text = await get(server, "/metrics")
+            assert kind.startswith("text/plain")
+            families = {one.name: one for one in text_string_to_metric_families(text)}
+            assert families["sapwood_clients"].samples[0].value == 1
+            assert families["sapwood_info"].samples[0].labels["broker"] == "B1"
+
+    run(check())
+
+
+def test_health_is_one_word() -> None:
+    async def check() -> None:
+        async with serving("B1", admin=ANY_PORT) as server:
+            assert (await get(server, "/healthz"))[1] == "ok\n"
+            with pytest.raises(HTTPError, match="404"):
+                await get(server, "/elsewhere")
+
+    run(check())
+
+
+def test_rates_are_taken_regularly() -> None:
+    async def check() -> None:
+        async with serving("B1", admin=ANY_PORT) as server, connect(str(server.address)) as bus:
+            rate = 0.0
+            while not rate:
+                await bus.publish({"price": 1}, confirm=True)
+                rate = server.status().clients[0].rate.frames_in
+            assert rate > 0
+
+    run(check())
+
+
+def test_an_address_in_use_is_named() -> None:
+    async def check() -> None:
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            port = other.getsockname()[1]
+            with pytest.raises(ListenError) as found:
+                async with serving(admin=f"127.0.0.1:{port}"):
+                    pass
+            assert str(found.value) == (
+                f"the admin address 127.0.0.1:{port} is in use; choose another port with --admin"
+            )
+
+    run(check())
+
+
+def test_an_impossible_address_is_named() -> None:
+    async def check() -> None:
+        admin = Admin(lambda: None)  # type: ignore[arg-type, return-value]
+        with pytest.raises(ListenError, match=r"cannot listen on the admin address 192.0.2.1:80"):
+            await admin.start(Address("192.0.2.1", 80))
+        assert admin.address is None
+        await admin.stop()
+
+    run(check())
