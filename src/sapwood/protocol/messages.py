@@ -132,6 +132,8 @@ class Missed(_Message, frozen=True):
     count: int
     link: str
     """From which broker to which they would have gone, as ``B1-B2``."""
+    filters: tuple[str, ...] = ()
+    """Filters of which one must match what was missed; empty: anything may be missed."""
 
 
 class Refused(_Message, frozen=True):

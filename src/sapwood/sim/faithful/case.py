@@ -81,7 +81,6 @@ class ClientPlan(msgspec.Struct, frozen=True, kw_only=True):
     session: str
     brokers: tuple[str, ...]
     buffer_bytes: int
-    window_bytes: int
     silence_seconds: float
     slow_policy: str = ""
 
@@ -218,7 +217,6 @@ def _draw_clients(random: Random, brokers: tuple[str, ...]) -> tuple[ClientPlan,
                 session=f"C{number}.{random.randint(1, 9)}",
                 brokers=tuple(random.sample(brokers, known)),
                 buffer_bytes=size,
-                window_bytes=random.choice((2**18, 4096, 1024)),
                 silence_seconds=random.choice((1.0, 3.0)),
             )
         )

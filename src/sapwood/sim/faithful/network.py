@@ -6,7 +6,7 @@ to brokers and connections. Rows of a trace are made as there, in virtual time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any, TypeAlias
 
@@ -15,13 +15,6 @@ import msgspec
 from sapwood.errors import TopologyError
 from sapwood.filters.values import Value
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
-from sapwood.protocol.messages import (
-    Advertise,
-    Message,
-    Subscribe,
-    Unadvertise,
-    Unsubscribe,
-)
 from sapwood.protocol.node import Node
 from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.ports import ClientOrder, JoinFailed, Remember, Row, Stop, Stopped
@@ -96,7 +89,7 @@ class FaithfulNetwork:
             return
         client = self.clients.get(host.name)
         if client is not None:
-            client.hear(effect, self.kernel.now)
+            client.hear(effect)
 
     # Brokers
 
@@ -233,52 +226,45 @@ class FaithfulNetwork:
             raise TopologyError(f"client {session}: there is a client or broker of that name")
         servers = tuple(address_of(broker) for broker in brokers)
         client = self.clients[session] = FaithfulClient(
-            session, servers, Random(self._random.getrandbits(64)), **options
+            session, servers, Random(self._random.getrandbits(64)), self.kernel, **options
         )
-        client.host = self.driver.start(session, client.machine, clock=clock)
+        client.host = self.driver.start(session, client, clock=clock)
+        self._call(session, client.open)
         return client
+
+    def _call(self, session: str, call: Callable[..., Sequence[object]], *given: Any) -> None:
+        """Let the process of a client make a call, when it does not stand still."""
+        self.driver.call(self.clients[session].host, lambda now: call(*given, now))
 
     def disconnect(self, session: str) -> None:
         """A client's session ends."""
-        client = self.clients[session]
-        self.driver.call(client.host, client.close)
+        self._call(session, self.clients[session].close)
 
-    def subscribe(self, session: str, name: str, filter: str, settle: bool = True) -> int:
-        """A client subscribes; the number of its request to be told, zero without one."""
-        return self._ask(session, Subscribe(name, filter), settle)
+    def subscribe(self, session: str, name: str, filter: str, settle: bool = True) -> None:
+        """A client subscribes."""
+        self._call(session, self.clients[session].subscribe, name, filter, settle)
 
-    def unsubscribe(self, session: str, name: str, settle: bool = True) -> int:
+    def unsubscribe(self, session: str, name: str, settle: bool = True) -> None:
         """A client unsubscribes."""
-        return self._ask(session, Unsubscribe(name), settle)
+        self._call(session, self.clients[session].unsubscribe, name, settle)
 
-    def advertise(self, session: str, name: str, filter: str, settle: bool = True) -> int:
+    def advertise(self, session: str, name: str, filter: str, settle: bool = True) -> None:
         """A client advertises."""
-        return self._ask(session, Advertise(name, filter), settle)
+        self._call(session, self.clients[session].advertise, name, filter, settle)
 
-    def unadvertise(self, session: str, name: str, settle: bool = True) -> int:
+    def unadvertise(self, session: str, name: str, settle: bool = True) -> None:
         """A client takes an advertisement back."""
-        return self._ask(session, Unadvertise(name), settle)
-
-    def _ask(self, session: str, message: Message, settle: bool) -> int:
-        client = self.clients[session]
-        request = client.next_request() if settle else 0
-        message = msgspec.structs.replace(message, request=request)
-        self.driver.call(client.host, lambda now: client.ask(message, now))
-        return request
+        self._call(session, self.clients[session].unadvertise, name, settle)
 
     def publish(
         self,
         session: str,
         attributes: Mapping[str, Value],
         payload: bytes = b"",
-        expires_at: float = 0.0,
+        expires_in: float | None = None,
     ) -> None:
         """A client publishes."""
-        client, kernel = self.clients[session], self.kernel
-        self.driver.call(
-            client.host,
-            lambda now: client.publish(attributes, payload, expires_at, now, kernel.now),
-        )
+        self._call(session, self.clients[session].publish, attributes, payload, expires_in)
 
     # Rows
 

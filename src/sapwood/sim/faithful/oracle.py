@@ -7,47 +7,27 @@ deliver what matches it: or else to say that something was missed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import inf
 from typing import NamedTuple
 
-from sapwood.filters.filter import Filter
-from sapwood.filters.values import Value
-from sapwood.sim.faithful.client import Delivery, FaithfulClient, Publication
-from sapwood.trace.ordering import judge_order
+from sapwood.sim.faithful.client import Delivery, FaithfulClient, Publication, Wanted
+from sapwood.trace.judge.ordering import judge_order
 from sapwood.trace.schema import DELIVERED, PUBLISHED, Row
-from sapwood.trace.verdict import OUT_OF_ORDER_CAUSAL, Findings, Verdict
-
-_filters: dict[str, Filter] = {}
-
-
-class Subscription:
-    """What a client wanted, from when to when."""
-
-    def __init__(self, client: str, filter: str, request: int, asked_at: float) -> None:
-        self.client = client
-        self.text = filter
-        self.request = request
-        self.asked_at = asked_at
-        self.ended_at = float("inf")
-
-    def matches(self, attributes: Mapping[str, Value]) -> bool:
-        """Whether it is about a notification."""
-        filter = _filters.get(self.text)
-        if filter is None:
-            filter = _filters[self.text] = Filter(self.text)
-        return filter.matches(dict(attributes))
-
+from sapwood.trace.judge.verdict import OUT_OF_ORDER_CAUSAL, Findings, Verdict
 
 class Pair(NamedTuple):
-    """A notification and a client."""
+    """A notification and a subscription."""
 
     publisher: str
     sequence: int
     client: str
+    subscription: Wanted
     at: float
     """When it was published."""
 
     def __str__(self) -> str:
-        return f"{self.publisher}:{self.sequence} at {self.client}, published {self.at:.3f}"
+        where = self.subscription.name
+        return f"{self.publisher}:{self.sequence} at {where}, published {self.at:.3f}"
 
 
 class Tree:
@@ -97,18 +77,10 @@ class Oracle:
     def __init__(
         self,
         clients: Mapping[str, FaithfulClient],
-        subscriptions: Iterable[Subscription],
         tree: Tree,
     ) -> None:
         self._clients = clients
         self._tree = tree
-        self._subscriptions: dict[str, list[Subscription]] = {name: [] for name in clients}
-        for subscription in subscriptions:
-            self._subscriptions[subscription.client].append(subscription)
-        self._got = {
-            name: {(one.publisher, one.sequence) for one in client.deliveries}
-            for name, client in clients.items()
-        }
 
     def order(self) -> Iterator[str]:
         """What was repeated, or came in the wrong order, whatever else happened.
@@ -137,47 +109,45 @@ class Oracle:
                 if found is None:
                     yield f"{got.publisher}:{got.sequence} at {name}: nobody has published that"
                 elif not any(
-                    one.asked_at <= got.at and one.matches(found.attributes)
-                    for one in self._subscriptions[name]
+                    one.asked_at <= got.at and one.filter.matches(dict(found.attributes))
+                    for one in client.all_subscriptions
                 ):
                     yield f"{got.publisher}:{got.sequence} at {name}: not subscribed"
 
     def lost(self, since: float = 0.0) -> Iterator[Pair]:
         """What had to be delivered and was not, of what was published from a time on."""
-        for publisher, client in self._clients.items():
-            for one in client.publications:
-                if one.at < since:
-                    continue
-                for name in self._clients:
-                    key = (publisher, one.sequence)
-                    if key not in self._got[name] and self._obliges(name, publisher, one):
-                        yield Pair(publisher, one.sequence, name, one.at)
+        published = [
+            (publisher, one)
+            for publisher, client in self._clients.items()
+            for one in client.publications
+            if one.at >= since
+        ]
+        for name, client in self._clients.items():
+            for wanted in client.subscriptions.values():
+                for publisher, one in published:
+                    if (publisher, one.sequence) not in wanted.got and self._obliges(
+                        client, wanted, publisher, one
+                    ):
+                        yield Pair(publisher, one.sequence, name, wanted, one.at)
 
-    def _obliges(self, name: str, publisher: str, one: Publication) -> bool:
-        client = self._clients[name]
-        return any(
-            subscription.ended_at == float("inf")
-            and subscription.matches(one.attributes)
-            and self._had_settled(client, subscription, one.at)
-            for subscription in self._subscriptions[name]
-        ) and self._tree.was_whole(
-            client.home(one.at), self._clients[publisher].home(one.at), one.at
-        )
-
-    def _had_settled(
-        self, client: FaithfulClient, subscription: Subscription, at: float
+    def _obliges(
+        self, client: FaithfulClient, wanted: Wanted, publisher: str, one: Publication
     ) -> bool:
-        """Whether a subscription was settled at a time, at the broker the client had then."""
-        answers = [one for one in client.answers if one.request == subscription.request]
-        before = [one for one in answers if one.at <= at]
-        begun_at = max((home.at for home in client.homes if home.at <= at), default=0.0)
-        return any(one.is_settled and one.at >= begun_at for one in before)
+        """Whether a publication must come to a subscription: it had settled, and stays."""
+        return (
+            wanted.ended_at == inf
+            and wanted.filter.matches(dict(one.attributes))
+            and wanted.had_settled(one.at)
+            and self._tree.was_whole(
+                client.home(one.at), self._clients[publisher].home(one.at), one.at
+            )
+        )
 
     def is_reported(self, pair: Pair) -> bool:
         """Whether the publisher or the subscriber was told of a loss."""
         if pair.sequence in self._clients[pair.publisher].unconfirmed:
             return True
-        return any(report.at >= pair.at for report in self._clients[pair.client].reports)
+        return any(report.at >= pair.at for report in pair.subscription.reports)
 
 
 def _rows(name: str, client: FaithfulClient) -> Iterator[Row]:

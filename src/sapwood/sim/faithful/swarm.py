@@ -17,11 +17,11 @@ from itertools import islice
 from random import Random
 from typing import Any, Final
 
-from sapwood.protocol.link.channel import ChannelLimits
+from sapwood.protocol.link.handshake import SLOW_CONSUMER
 from sapwood.sim.faithful.case import Case, Do, Step, draw_case
 from sapwood.sim.faithful.driver import StuckError
 from sapwood.sim.faithful.network import FaithfulNetwork
-from sapwood.sim.faithful.oracle import Oracle, Subscription, Tree
+from sapwood.sim.faithful.oracle import Oracle, Tree
 from sapwood.sim.kernel import Action, Kernel
 
 RECOVER_SECONDS: Final = 60.0
@@ -29,6 +29,9 @@ RECOVER_SECONDS: Final = 60.0
 
 DELIVER_SECONDS: Final = 10.0
 """Within so long what is published in the calm is delivered."""
+
+CALM: Final = "calm"
+"""What every client subscribes to when the faults are over."""
 
 TREE_SECONDS: Final = 3.0
 """Within so long after a broker has joined, everybody knows what is wanted on the other side."""
@@ -61,8 +64,6 @@ class CaseRun:
 
     def __init__(self, case: Case) -> None:
         self.case = case
-        self.subscriptions: dict[str, Subscription] = {}
-        self.ended: list[Subscription] = []
         self.tree = Tree(case.edges, TREE_SECONDS)
         self.network = FaithfulNetwork(
             Random(case.seed),
@@ -77,8 +78,8 @@ class CaseRun:
             delay=case.delay,
         )
         self._begin: dict[Do, Callable[[Step], None]] = {
-            Do.SUBSCRIBE: self._subscribe,
-            Do.UNSUBSCRIBE: self._unsubscribe,
+            Do.SUBSCRIBE: lambda step: self.network.subscribe(step.who, step.name, step.filter),
+            Do.UNSUBSCRIBE: lambda step: self.network.unsubscribe(step.who, step.name),
             Do.PUBLISH: self._publish,
             Do.CUT: lambda step: self.network.cut(step.who, step.other),
             Do.CUT_AFTER: self._cut_after,
@@ -102,7 +103,7 @@ class CaseRun:
         self._build()
 
     def _oracle(self) -> Oracle:
-        return Oracle(self.network.clients, [*self.subscriptions.values(), *self.ended], self.tree)
+        return Oracle(self.network.clients, self.tree)
 
     def _look(self) -> None:
         kernel = self.network.kernel
@@ -116,29 +117,16 @@ class CaseRun:
                 name, case.joins[name], clock=case.clocks[name], is_hidden=name in case.hidden
             )
         for plan in case.clients:
-            limits = ChannelLimits(buffer_bytes=plan.buffer_bytes, window_bytes=plan.window_bytes)
             network.connect(
                 plan.session,
                 *plan.brokers,
                 clock=case.clocks[plan.session],
-                silence=plan.silence_seconds,
-                limits=limits,
+                silence_seconds=plan.silence_seconds,
+                buffer_bytes=plan.buffer_bytes,
                 slow_policy=plan.slow_policy,
             )
 
     # Steps
-
-    def _subscribe(self, step: Step) -> None:
-        request = self.network.subscribe(step.who, step.name, step.filter)
-        now = self.network.kernel.now
-        self.subscriptions[step.name] = Subscription(step.who, step.filter, request, now)
-
-    def _unsubscribe(self, step: Step) -> None:
-        if step.name in self.subscriptions:
-            self.network.unsubscribe(step.who, step.name)
-            ended = self.subscriptions.pop(step.name)
-            ended.ended_at = self.network.kernel.now
-            self.ended.append(ended)
 
     def _publish(self, step: Step) -> None:
         self.tree.look(self.network.is_formed, self.network.kernel.now)
@@ -191,7 +179,7 @@ class CaseRun:
             if not network.is_linked(left, right):
                 yield f"{left} and {right} are not linked {RECOVER_SECONDS} s after the last fault"
         for name, client in network.clients.items():
-            if not client.is_connected:
+            if not client.is_connected and not client.failed:
                 yield f"client {name} has no connection"
 
     def _is_stopping(self, name: str) -> bool:
@@ -200,7 +188,7 @@ class CaseRun:
     def _is_whole(self) -> bool:
         network = self.network
         return all(network.is_linked(*edge) for edge in self.case.edges) and all(
-            client.is_connected for client in network.clients.values()
+            client.is_connected or client.failed for client in network.clients.values()
         )
 
     def _calm(self) -> Iterator[str]:
@@ -228,21 +216,16 @@ class CaseRun:
     def _ask_all(self, until: float) -> list[str]:
         """Let every client subscribe; those of them that are not told that it has settled."""
         network = self.network
-        requests = {}
-        for name in network.clients:
-            step = Step(0.0, Do.SUBSCRIBE, name, name=f"{name}/calm", filter="calm = true")
-            self._unsubscribe(step)
-            self._subscribe(step)
-            requests[name] = self.subscriptions[step.name].request
+        clients = {name: one for name, one in network.clients.items() if one.failed is None}
+        for name in clients:
+            network.subscribe(name, CALM, "calm = true")
 
-        def is_answered() -> bool:
-            return all(
-                network.clients[name].is_settled(request) is not None
-                for name, request in requests.items()
-            )
+        def unsettled(answer: bool | None) -> list[str]:
+            wanted = ((name, client.subscriptions[CALM]) for name, client in clients.items())
+            return [name for name, one in wanted if one.is_settled is answer]
 
-        network.driver.run_until(is_answered, until - network.kernel.now)
-        return [name for name in requests if not network.clients[name].is_settled(requests[name])]
+        network.driver.run_until(lambda: not unsettled(None), until - network.kernel.now)
+        return unsettled(None) + unsettled(False)
 
     def _judge(self) -> Iterator[str]:
         """What applications saw, from the beginning."""
@@ -257,8 +240,10 @@ class CaseRun:
             yield from _listed("lost though nothing had to be", [str(pair) for pair in lost])
             told = [name for name, client in clients.items() if client.reports]
             yield from _listed("told of a loss though nothing had to be lost", told)
-        for client in clients.values():
+        for name, client in clients.items():
             yield from (f"refused: {reason}" for reason in client.refused[:SHOWN_MAX])
+            if client.failed is not None and client.failed.code != SLOW_CONSUMER:
+                yield f"client {name} has failed: {client.failed.reason}"
 
 
 def _listed(what: str, found: list[str]) -> list[str]:

@@ -1,0 +1,58 @@
+"""What a client's session has to know before it begins."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from sapwood.errors import ParameterError
+from sapwood.filters.ids import SessionId
+from sapwood.protocol.link.channel import ChannelLimits
+from sapwood.protocol.link.handshake import COUNT_MAX
+from sapwood.wire.frames import BODY_BYTES_MAX
+from sapwood.wire.heads import PUBLISHER_BYTES_MAX
+
+ID_BYTES_MAX: Final = PUBLISHER_BYTES_MAX - len(f".{COUNT_MAX}")
+"""Longest id of a client, in UTF-8: id and session together name a publisher."""
+
+
+class SessionConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """Who a client is, where it may connect, and how patient it is."""
+
+    id: str
+    session: int
+    servers: tuple[str, ...]
+    """Addresses to dial, in this order at first."""
+    network: str = "sapwood"
+    token: str = ""
+    slow_policy: str = ""
+    buffer_bytes: int = 8 * 2**20
+    """Publications that may wait for the broker; beyond it, publishers wait."""
+    connect_seconds: float = 10.0
+    """How long the first connection is tried for."""
+    silence_seconds: float = 10.0
+    """Time without a sign of the broker after which another connection is looked for."""
+
+    @property
+    def name(self) -> str:
+        """Id and session: the publisher in the ids of notifications."""
+        return str(SessionId(self.id, self.session))
+
+    @property
+    def limits(self) -> ChannelLimits:
+        """How much the stream may hold: more than publishers may fill, so nothing is dropped."""
+        return ChannelLimits(buffer_bytes=2 * self.buffer_bytes + 2 * BODY_BYTES_MAX)
+
+
+def check_client_id(client_id: str) -> None:
+    """Refuse an id with which nothing could be published.
+
+    An InvalidIdError if it is no name, a ParameterError if it is too long.
+    """
+    SessionId(client_id, 1)
+    size = len(client_id.encode())
+    if size > ID_BYTES_MAX:
+        raise ParameterError(
+            f"has {size} bytes in UTF-8; at most {ID_BYTES_MAX} fit into ids of notifications", "id"
+        )

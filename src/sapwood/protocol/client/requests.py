@@ -1,0 +1,145 @@
+"""What a client has requested: subscriptions and advertisements in force, surveys, and answers.
+
+Requests are kept as they were sent. When a broker is lost, the next one is sent all of them again,
+under the same numbers; whoever still waits for an answer then gets that of the new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sapwood.protocol.client.outputs import Answered, RequestRefused
+from sapwood.protocol.messages import (
+    Advertise,
+    Message,
+    Refused,
+    Settled,
+    Subscribe,
+    Survey,
+    Unadvertise,
+    Unsubscribe,
+)
+
+
+class OpenRequest:
+    """One subscription or advertisement in force."""
+
+    __slots__ = ("is_answered", "message")
+
+    def __init__(self, message: Subscribe | Advertise) -> None:
+        self.message = message
+        self.is_answered = not message.request
+        """Whether no first answer is outstanding."""
+
+    @property
+    def name(self) -> str:
+        """The name under which the broker knows it."""
+        return self.message.id
+
+    @property
+    def number(self) -> int:
+        """The number under which it is answered; zero if no answer is wanted."""
+        return self.message.request
+
+
+class Requests:
+    """All requests of one session."""
+
+    def __init__(self) -> None:
+        self._last_number = 0
+        self._open: dict[str, OpenRequest] = {}
+        self._by_number: dict[int, OpenRequest] = {}
+        self._unanswered: dict[int, None] = {}
+        """Numbers of open requests without a first answer."""
+        self._ends: dict[int, bool] = {}
+        """Requests to end something that nobody has answered; True: a subscription."""
+        self._surveys: dict[int, None] = {}
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a request is open under a name."""
+        return name in self._open
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether an answer is outstanding."""
+        return bool(self._unanswered or self._ends or self._surveys)
+
+    def _next_number(self) -> int:
+        self._last_number += 1
+        return self._last_number
+
+    def open(
+        self, kind: type[Subscribe] | type[Advertise], filter_text: str, *, settle: bool
+    ) -> OpenRequest:
+        """Open a request; with `settle` it is answered when everybody knows, or will not soon."""
+        number = self._next_number() if settle else 0
+        request = OpenRequest(kind(str(self._next_number()), filter_text, number))
+        self._open[request.name] = request
+        if settle:
+            self._by_number[number] = request
+            self._unanswered[number] = None
+        return request
+
+    def end(self, name: str, *, settle: bool) -> Unsubscribe | Unadvertise | None:
+        """End an open request: the message that says so, or None if there is no such request."""
+        request = self._open.pop(name, None)
+        if request is None:
+            return None
+        self._by_number.pop(request.number, None)
+        self._unanswered.pop(request.number, None)
+        is_subscription = isinstance(request.message, Subscribe)
+        number = 0
+        if settle:
+            number = self._next_number()
+            self._ends[number] = is_subscription
+        return Unsubscribe(name, number) if is_subscription else Unadvertise(name, number)
+
+    def survey(self) -> Survey:
+        """Ask what the network looks like."""
+        number = self._next_number()
+        self._surveys[number] = None
+        return Survey(number)
+
+    def surveyed(self, number: int) -> bool:
+        """Note that a survey was answered; whether it was asked for."""
+        return self._surveys.pop(number, self) is None
+
+    def ends_subscription(self, number: int) -> bool:
+        """Whether a request that nobody has answered is to end a subscription."""
+        return self._ends.get(number, False)
+
+    def answered(
+        self, said: Settled | Refused
+    ) -> tuple[OpenRequest | None, Answered | RequestRefused | None]:
+        """Take the answer to a request: the request if it is open, and what to tell.
+
+        An open request may be answered again after it was sent to another broker; who asked is
+        told the first time only.
+        """
+        number = said.request
+        request = self._by_number.get(number)
+        if request is not None:
+            is_news = not request.is_answered
+            request.is_answered = True
+            self._unanswered.pop(number, None)
+        else:
+            is_news = self._ends.pop(number, None) is not None
+        if not is_news:
+            return request, None
+        if isinstance(said, Refused):
+            return request, RequestRefused(number, said.reason)
+        return request, Answered(number, said.settled, said.reason)
+
+    def begin_anew(self) -> tuple[list[Message], list[Answered]]:
+        """What a broker has to be sent that knows nothing, and what is answered by that.
+
+        It never knew what has ended.
+        """
+        messages: list[Message] = [request.message for request in self._open.values()]
+        messages += (Survey(number) for number in self._surveys)
+        ends, self._ends = self._ends, {}
+        return messages, [Answered(number, settled=True) for number in ends]
+
+    def __iter__(self) -> Iterator[OpenRequest]:
+        """The open requests, in the order in which they were made."""
+        return iter(self._open.values())

@@ -1,0 +1,68 @@
+"""Which server a client dials next, and when.
+
+Servers are tried in turn: the last one that was found first, since it may have kept the stream,
+then the others. Between two rounds there is a pause, which doubles from round to round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from random import Random
+from typing import Final
+
+from sapwood.protocol.ports import Dial
+
+RETRY_SECONDS_FIRST: Final = 0.05
+RETRY_SECONDS_MAX: Final = 5.0
+RETRY_SECONDS_MAX_KEPT: Final = 2.0
+"""Longest pause between two rounds while a broker may keep the stream."""
+
+
+class Search:
+    """The search of one session for a server."""
+
+    def __init__(self, servers: Sequence[str], random: Random) -> None:
+        self.address = ""
+        """The server that was dialled last."""
+        self.dial = 0
+        """The number of the attempt that counts; answers to others come too late."""
+        self.give_up_at = inf
+        """When the search ends if nothing was found."""
+        self._servers = list(servers)
+        self._untried: list[str] = []
+        """Servers that were not tried in this round."""
+        self._pause_seconds = RETRY_SECONDS_FIRST
+        self._random = random
+
+    def begin_round(self) -> None:
+        """Try all servers once."""
+        self._untried = list(self._servers)
+
+    def next(self) -> Dial | None:
+        """The next attempt of this round; None if all servers were tried."""
+        self.dial += 1
+        if not self._untried:
+            return None
+        self.address = self._untried.pop(0)
+        return Dial(self.dial, self.address)
+
+    def try_again(self) -> None:
+        """Let the next attempt be with the same server."""
+        self._untried.insert(0, self.address)
+
+    def found(self) -> None:
+        """Begin with this server next time, without a pause, however long that takes."""
+        at = self._servers.index(self.address)
+        self._servers = self._servers[at:] + self._servers[:at]
+        self._pause_seconds = RETRY_SECONDS_FIRST
+        self.give_up_at = inf
+
+    def pause(self, now: float, *, may_resume: bool) -> float | None:
+        """When the next round begins; None if that would be too late."""
+        seconds = self._pause_seconds
+        if now + seconds >= self.give_up_at:
+            return None
+        longest = RETRY_SECONDS_MAX_KEPT if may_resume else RETRY_SECONDS_MAX
+        self._pause_seconds = min(2 * seconds, longest)
+        return now + seconds * self._random.uniform(0.5, 1.0)

@@ -1,0 +1,597 @@
+"""A client's session: one connection at a time, found again when it is lost.
+
+A machine without input, output or clock (`sapwood.protocol.ports`). Its stream outlives connections
+as a link's does (`sapwood.protocol.link.channel`): after a broken connection to the same broker
+nothing is lost and nothing repeated. With another broker, or one that was started anew, a new
+stream begins: requests are sent again, every subscription gets a `Gap`, and publications that the
+old broker had not acknowledged are unconfirmed.
+
+The calls of the application change the state and say by `wants_flush` that something waits; `flush`
+gives the effects of all calls since the last one, so that what is published in one turn leaves in
+one write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf
+from random import Random
+from typing import Final
+
+from sapwood.errors import FrameError
+from sapwood.filters.filter import Filter
+from sapwood.filters.values import Value
+from sapwood.protocol.client.config import SessionConfig
+from sapwood.protocol.client.deliveries import Deliveries, Gap, Inbox
+from sapwood.protocol.client.inbound import Inbound
+from sapwood.protocol.client.outputs import (
+    Accepted,
+    Closed,
+    Failed,
+    IndexWanted,
+    Offline,
+    Online,
+    Ponged,
+    Readable,
+    Unconfirmed,
+)
+from sapwood.protocol.client.publishing import Publishing
+from sapwood.protocol.client.requests import OpenRequest, Requests
+from sapwood.protocol.client.search import Search
+from sapwood.protocol.client.streams import Streams
+from sapwood.protocol.events import Tick
+from sapwood.protocol.link.channel import Channel
+from sapwood.protocol.link.handshake import (
+    BAD_CREDENTIALS,
+    CLIENT,
+    FINAL_CODES,
+    LEAVING,
+    PROTOCOL,
+    REPLACED,
+    SHUTDOWN,
+    SLOW_CONSUMER,
+    VERSIONS,
+    Ack,
+    GivenUp,
+    Goodbye,
+    Hello,
+    LinkMessage,
+    Ping,
+    Pong,
+    Welcome,
+)
+from sapwood.protocol.link.keepalive import excuse_standstill, is_dead, look_seconds, wants_ping
+from sapwood.protocol.link.line import HANDSHAKE_SECONDS, Frames, Line
+from sapwood.protocol.link.states import SESSION, LineState, SessionState, following
+from sapwood.protocol.messages import (
+    CODEC,
+    Advertise,
+    Message,
+    Subscribe,
+)
+from sapwood.protocol.ports import (
+    Abort,
+    Close,
+    Connected,
+    Data,
+    Dial,
+    DialFailed,
+    Disconnected,
+    DriverEvent,
+    Stop,
+    Write,
+)
+
+ACK_SECONDS: Final = 0.02
+"""Longest time until what came is acknowledged."""
+
+_ENDINGS: Final = frozenset({SLOW_CONSUMER, PROTOCOL, REPLACED})
+"""Reasons of a broker to end a connection after which trying again would be no better."""
+
+
+class ClientSession:
+    """The session of one client, across connections and brokers."""
+
+    def __init__(self, config: SessionConfig, random: Random) -> None:
+        self.config = config
+        self.name = config.name
+        self.state = SessionState.IDLE
+        self.deadline = inf
+        self.wants_flush = False
+        """Whether calls of the application wait for `flush`."""
+        self.broker = ""
+        """The broker of this session, or the last one."""
+        self.advertisements_required = False
+        self.publishing = Publishing(self.name, config.buffer_bytes)
+        self.deliveries = Deliveries()
+        self.requests = Requests()
+        self._inbound = Inbound(self.publishing, self.requests, self.deliveries)
+        self.channel = Channel(config.limits)
+        self._search = Search(config.servers, random)
+        self._problem = Failed("no server was dialled")
+        """Why the last attempt did not succeed."""
+        self._line: Line | None = None
+        self._streams = Streams()
+        self._last_ping = 0
+        self._confirming = 0
+        """The number of the ping whose answer confirms what a resumed stream had brought."""
+        self._effects: list[object] = []
+        self._call_until = inf
+        self._retry_at = inf
+        self._look_at = inf
+        self._acknowledge_at = inf
+
+    def __repr__(self) -> str:
+        return f"<session {self.name} {self.state} {self.broker}>"
+
+    # What is known
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a connection at the moment."""
+        return self.state is SessionState.CONNECTED
+
+    @property
+    def address(self) -> str:
+        """The server that was dialled last."""
+        return self._search.address
+
+    @property
+    def order(self) -> int:
+        """How much was published and received, in the client's own order."""
+        return self.deliveries.received + self.publishing.sequence - self.publishing.waiting
+
+    # Calls of the application
+
+    def open(self, now: float) -> None:
+        """Begin to look for a broker."""
+        if self._advance("open"):
+            self._search.give_up_at = now + self.config.connect_seconds
+            self._begin_round(now)
+            self.wants_flush = True
+
+    def publish(
+        self,
+        attributes: Mapping[str, Value],
+        payload: bytes = b"",
+        *,
+        published_at: float,
+        expires_in: float | None = None,
+    ) -> int:
+        """Publish attributes that were checked; the sequence number."""
+        self.wants_flush = True
+        return self.publishing.add(attributes, payload, published_at, expires_in)
+
+    def subscribe(
+        self, filter: Filter, *, buffer: int = 10_000, settle: bool = True, gaps: bool = True
+    ) -> tuple[Inbox, int]:
+        """Begin a subscription; where it is delivered, and the number of the request.
+
+        With `settle` it is answered when the whole network knows; else the number is zero.
+        """
+        request = self.requests.open(Subscribe, str(filter), settle=settle)
+        self._send(request.message)
+        inbox = Inbox(request.name, filter, buffer, yields_gaps=gaps)
+        if self.deliveries.add(inbox):
+            self._effects.append(IndexWanted())
+        return inbox, request.number
+
+    def unsubscribe(self, name: str, *, settle: bool = False) -> int:
+        """End a subscription; the number of the request, or zero if no answer will come."""
+        return self._end(name, settle=settle) if self.deliveries.remove(name) else 0
+
+    def advertise(self, filter: Filter, *, settle: bool = True) -> OpenRequest:
+        """Say what will be published."""
+        request = self.requests.open(Advertise, str(filter), settle=settle)
+        self._send(request.message)
+        return request
+
+    def unadvertise(self, name: str, *, settle: bool = True) -> int:
+        """Take an advertisement back; the number of the request."""
+        return self._end(name, settle=settle)
+
+    def survey(self) -> int:
+        """Ask what the network looks like; the number of the request."""
+        survey = self.requests.survey()
+        self._send(survey)
+        return survey.request
+
+    def ping(self) -> int:
+        """Ask the broker whether it is there; the number of the ping. There is a connection."""
+        self._last_ping += 1
+        self.wants_flush = True
+        if self._line is not None:
+            self._line.say(Ping(self._last_ping))
+        return self._last_ping
+
+    def make_room(self) -> None:
+        """Something was read: perhaps the broker may send more."""
+        if self.channel.withheld:
+            self._acknowledge()
+            self.wants_flush = True
+
+    def close(self, now: float) -> None:
+        """Leave; what was not sent stays behind."""
+        line, state = self._line, self.state
+        if not self._advance("close"):
+            return
+        if state is SessionState.CONNECTED and line is not None:
+            self._acknowledge()
+            line.say(Goodbye(LEAVING))
+            self._write(line, now)
+            self._effects.append(Close(line.number, "left"))
+        elif line is not None:
+            self._effects.append(Abort(line.number, "left"))
+        self._call_until = self._retry_at = self._look_at = self._acknowledge_at = inf
+        self.wants_flush = True
+        if self.state is SessionState.CLOSED:
+            self._line = None
+            self._effects.append(Closed())
+
+    def flush(self, now: float) -> list[object]:
+        """Send what may be sent; the effects of all calls since the last time."""
+        self.wants_flush = False
+        self._flush()
+        return self._take_effects(now)
+
+    def _end(self, name: str, *, settle: bool) -> int:
+        message = self.requests.end(name, settle=settle)
+        if message is None:
+            return 0
+        self._send(message)
+        return message.request
+
+    def _send(self, message: Message) -> None:
+        """Send a control message, behind all that was published before."""
+        self.wants_flush = True
+        self.publishing.move_into(self.channel)
+        self.channel.push_control(CODEC.encode(message))
+        if self.channel.withheld:
+            self._acknowledge()  # the answer must not wait behind notifications nobody reads
+
+    # The driver
+
+    def handle(self, event: DriverEvent, now: float) -> list[object]:
+        """Take an event; what the driver has to do because of it, in order."""
+        if type(event) is Data:
+            line = self._line
+            if line is not None and line.number == event.connection:
+                self._read(line, event.data, now)
+        elif isinstance(event, Tick):
+            self._tick(now)
+        elif isinstance(event, Connected):
+            self._connected(event, now)
+        elif isinstance(event, DialFailed):
+            self._dial_failed(event, now)
+        elif isinstance(event, Disconnected):
+            self._disconnected(event, now)
+        elif isinstance(event, Stop):
+            self.close(now)
+        return self._take_effects(now)
+
+    def _take_effects(self, now: float) -> list[object]:
+        line = self._line
+        if line is not None and line.out:
+            self._write(line, now)
+        woken = self.deliveries.woken
+        if woken:
+            self._effects += [Readable(inbox.name) for inbox in woken]
+            woken.clear()
+        effects = self._effects
+        self._effects = []
+        self.deadline = min(self._call_until, self._retry_at, self._look_at, self._acknowledge_at)
+        return effects
+
+    def _write(self, line: Line, now: float) -> None:
+        """Write all that is to be written over a connection."""
+        if line.out:
+            line.wrote_at = now
+            self._effects.append(Write(line.number, line.take()))
+
+    def _advance(self, what: str) -> bool:
+        """Go to the next state; whether that was possible."""
+        state = following(SESSION, self.state, what)
+        if state is not None:
+            self.state = state
+        return state is not None
+
+    def _tick(self, now: float) -> None:
+        if now >= self._acknowledge_at:
+            self._acknowledge()
+        if now >= self._retry_at and self._advance("due"):
+            self._retry_at = inf
+            self._begin_round(now)
+        if now >= self._call_until:
+            self._attempt_failed(
+                Failed(f"{self.address} does not answer within {HANDSHAKE_SECONDS} s"), now
+            )
+        if now >= self._look_at and self._line is not None:
+            self._look_after(self._line, now)
+
+    def _look_after(self, line: Line, now: float) -> None:
+        """Keep a connection alive, or notice that it is dead."""
+        patience = self.config.silence_seconds
+        excuse_standstill(line, self._look_at, now)
+        if is_dead(line, patience, now):
+            self._drop(line, f"the broker was silent for {patience} s", now)
+            return
+        if wants_ping(line, patience, now):
+            line.say(Ping())
+        self._look_at = now + look_seconds(line, patience)
+
+    # Finding a broker
+
+    def _begin_round(self, now: float) -> None:
+        self._search.begin_round()
+        self._dial(self._search.next(), now)
+
+    def _dial(self, dial: Dial | None, now: float) -> None:
+        if dial is not None:
+            self._call_until = now + 2 * HANDSHAKE_SECONDS  # the driver gives up sooner
+            self._effects.append(dial)
+
+    def _attempt_failed(self, problem: Failed, now: float) -> None:
+        """Try the next server; if none is left, wait, or give up if it is too late."""
+        self._problem = problem
+        self._call_until = inf
+        if self._line is not None:
+            self._effects.append(Abort(self._line.number, problem.reason))
+            self._line = None
+        dial = self._search.next()
+        if problem.code in FINAL_CODES:
+            self._advance("refused for good")
+            self._effects.append(problem)
+        elif dial is not None:
+            self._advance("failed")
+            self._dial(dial, now)
+        elif self._advance("all failed"):
+            self._wait(now)
+
+    def _wait(self, now: float) -> None:
+        """Wait before the next round of attempts, if it is not too late."""
+        at = self._search.pause(now, may_resume=self._streams.current is not None)
+        if at is None:
+            self._advance("too late")
+            self._effects.append(self._problem)
+        else:
+            self._retry_at = at
+
+    def _connected(self, event: Connected, now: float) -> None:
+        if event.dial != self._search.dial or not self._advance("connected"):
+            self._effects.append(Abort(event.connection, "nobody waits for this any more"))
+            return
+        self._call_until = now + HANDSHAKE_SECONDS
+        line = Line(event.connection, LineState.CALLING, now, address=event.address)
+        self._line = line
+        line.say(self._hello())
+
+    def _hello(self) -> Hello:
+        config = self.config
+        return Hello(
+            role=CLIENT,
+            network=config.network,
+            id=config.id,
+            session=config.session,
+            credentials={"token": config.token} if config.token else {},
+            credit=self.channel.window,
+            silence=config.silence_seconds,
+            slow_policy=config.slow_policy,
+            resume=self._streams.resumes(self.channel.received),
+            order=self.order,
+        )
+
+    def _dial_failed(self, event: DialFailed, now: float) -> None:
+        if event.dial == self._search.dial and self.state is SessionState.DIALING:
+            code = BAD_CREDENTIALS if event.is_final else ""
+            self._attempt_failed(Failed(event.reason, event.is_final, code), now)
+
+    def _disconnected(self, event: Disconnected, now: float) -> None:
+        line = self._line
+        if line is None or line.number != event.connection:
+            return
+        self._line = None
+        if self.state is SessionState.CALLING:
+            reason = f"{self.address}: connection lost: {event.reason}"
+            self._attempt_failed(Failed(reason), now)
+        elif self.state is SessionState.CONNECTED:
+            self._lost(event.reason, now)
+        elif self._advance("gone"):
+            self._effects.append(Closed())
+
+    def _drop(self, line: Line, reason: str, now: float, goodbye: Goodbye | None = None) -> None:
+        """End a connection and look for another one."""
+        if goodbye is not None:
+            line.say(goodbye)
+            self._write(line, now)
+            self._effects.append(Close(line.number, reason))
+        else:
+            self._effects.append(Abort(line.number, reason))
+        self._line = None
+        if self.state is SessionState.CALLING:
+            self._attempt_failed(Failed(f"{self.address}: connection lost: {reason}"), now)
+        else:
+            self._lost(reason, now)
+
+    def _lost(self, reason: str, now: float) -> None:
+        self.channel.disconnect()
+        self._confirming = 0
+        self._look_at = self._acknowledge_at = inf
+        if self._advance("lost"):
+            self._effects.append(Offline(reason))
+            self._begin_round(now)
+
+    # What comes
+
+    def _read(self, line: Line, data: bytes, now: float) -> None:
+        line.heard_at = now
+        try:
+            for piece in line.read(data):
+                if self._line is not line or self.state is SessionState.CLOSING:
+                    return
+                if isinstance(piece, Frames):
+                    self._take_frames(line, piece, now)
+                elif self.state is SessionState.CALLING:
+                    self._answered_call(line, piece, now)
+                else:
+                    self._hear(line, piece, now)
+        except FrameError as problem:
+            line.problem = str(problem)
+        if line.problem and self._line is line:
+            self._drop(line, line.problem, now, Goodbye(PROTOCOL, line.problem))
+
+    def _take_frames(self, line: Line, run: Frames, now: float) -> None:
+        """Notifications and answers came."""
+        if not line.is_open:
+            raise FrameError("a frame before the handshake is done; begin with Welcome")
+        is_due = self.channel.count(run.frames, run.size)
+        self._inbound.take(run.data, self._effects)
+        if is_due:
+            self._acknowledge()
+        elif self._acknowledge_at == inf:
+            self._acknowledge_at = now + ACK_SECONDS
+
+    def _hear(self, line: Line, message: LinkMessage, now: float) -> None:
+        """The broker says something about the connection."""
+        if isinstance(message, Ack):
+            self.channel.acknowledge(message)
+            self._accepted()
+            self._flush()
+        elif isinstance(message, GivenUp):
+            self.channel.miss(message.count)
+            self.deliveries.report(Gap(message.count, "this client did not keep up"))
+        elif isinstance(message, Ping):
+            line.say(Pong(message.number))
+        elif isinstance(message, Pong):
+            if message.number and message.number == self._confirming:
+                self._accepted()
+            self._effects.append(Ponged(message.number))
+        elif isinstance(message, Goodbye):
+            self._told_goodbye(line, message, now)
+        else:
+            raise FrameError(f"{type(message).__name__} after the handshake")
+
+    def _accepted(self) -> None:
+        if self.publishing.acknowledge(self.channel.acknowledged):
+            self._effects.append(Accepted(self.publishing.accepted))
+
+    def _told_goodbye(self, line: Line, goodbye: Goodbye, now: float) -> None:
+        reason = goodbye.reason or goodbye.code
+        if goodbye.code in _ENDINGS and self._advance("sent away"):
+            self._effects.append(Abort(line.number, reason))
+            self._line = None
+            self.channel.disconnect()
+            self._look_at = self._acknowledge_at = inf
+            self._effects.append(Failed(f"broker {self.broker}: {reason}", True, goodbye.code))
+            return
+        if goodbye.code == SHUTDOWN:
+            self.publishing.call_back(self.channel.acknowledged)
+        self._drop(line, reason, now)
+
+    # A new connection
+
+    def _answered_call(self, line: Line, message: LinkMessage, now: float) -> None:
+        """The broker answers the hello."""
+        if isinstance(message, Goodbye):
+            reason = message.reason or message.code
+            self._attempt_failed(Failed(reason, True, message.code, message.broker), now)
+        elif not isinstance(message, Welcome):
+            raise FrameError("a Hello is answered by Welcome or Goodbye")
+        elif not VERSIONS[0] <= message.version <= VERSIONS[1]:
+            oldest, newest = VERSIONS
+            raise FrameError(f"version {message.version} was never offered; {oldest}-{newest} was")
+        else:
+            self._welcomed(line, message, now)
+
+    def _welcomed(self, line: Line, welcome: Welcome, now: float) -> None:
+        if welcome.resumed is not None and not self._can_resume(welcome, welcome.resumed):
+            self._refuse_stream(line, now)
+            return
+        line.advance("Welcome")
+        line.silence = welcome.silence
+        self._advance("welcome")
+        self._call_until = inf
+        self._search.found()
+        self._look_at = now + look_seconds(line, self.config.silence_seconds)
+        if welcome.resumed is None:
+            self._begin_anew(welcome)
+        else:
+            self._resume(line, welcome, welcome.resumed)
+        self._flush()
+
+    def _can_resume(self, welcome: Welcome, resumed: int) -> bool:
+        return self._streams.is_current(welcome) and self.channel.can_connect(resumed)
+
+    def _refuse_stream(self, line: Line, now: float) -> None:
+        """The broker wants to go on with a stream that is not the one known here."""
+        if self._streams.current is not None:
+            self._streams.end()
+            self._search.try_again()
+        reason = "this is another stream; beginning anew"
+        self._drop(line, reason, now, Goodbye(PROTOCOL, reason))
+
+    def _resume(self, line: Line, welcome: Welcome, resumed: int) -> None:
+        """Go on with the stream.
+
+        What the broker has received is accepted unless it was refused. A refusal that was under
+        way when the connection broke comes behind the welcome, but before the answer to a ping.
+        """
+        self._streams.renew(welcome.secret)
+        self.channel.connect(resumed, welcome.credit)
+        self._last_ping += 1
+        self._confirming = self._last_ping
+        line.say(Ping(self._confirming))
+        self._effects.append(Online(welcome.id, is_resumed=True))
+
+    def _begin_anew(self, welcome: Welcome) -> None:
+        """Begin a stream with a broker that knows nothing of this session."""
+        is_first = not self.broker
+        self._streams.begin(welcome)
+        self.broker = welcome.id
+        self.advertisements_required = welcome.advertisements_required
+        self.channel = Channel(self.config.limits)
+        self.channel.connect(0, welcome.credit)
+        messages, answers = self.requests.begin_anew()
+        for message in messages:
+            self.channel.push_control(CODEC.encode(message))
+        self._effects.append(Online(welcome.id))
+        self._effects += [
+            Unconfirmed(first, last) for first, last in self.publishing.begin_anew(self.channel)
+        ]
+        self._effects += answers
+        if not is_first:
+            self.deliveries.change_broker()
+            for inbox in self.deliveries:
+                inbox.settled = None
+            gap = Gap(0, f"the broker was lost; now connected to {welcome.id}")
+            self.deliveries.report(gap)
+
+    # Sending
+
+    def _flush(self) -> None:
+        """Send what may be sent.
+
+        What came before is acknowledged first, so that a trace knows what a publication may have
+        been caused by. An acknowledgement never waits behind publications: they may be waiting
+        for the broker, and the broker for it.
+        """
+        channel, line = self.channel, self._line
+        self.publishing.move_into(channel)
+        if line is None or not channel.connected or self.state is not SessionState.CONNECTED:
+            return
+        runs = channel.take()
+        if runs:
+            self.publishing.handed_over(channel)
+            if channel.owes_ack:
+                line.out.append(channel.ack())
+            line.out += runs
+
+    def _acknowledge(self) -> None:
+        """Tell the broker what came, and how much may come.
+
+        Where nobody reads, it may not send more, unless an answer would wait behind that.
+        """
+        self._acknowledge_at = inf
+        channel = self.channel
+        channel.withheld = self.deliveries.is_full and not self.requests.is_waiting
+        if self._line is not None and channel.connected and channel.owes_ack:
+            self._line.out.append(channel.ack())

@@ -1,0 +1,75 @@
+"""The streams of a session that brokers may keep, and the secrets that prove whose they are.
+
+One of them goes on when the connection is lost. The others have ended here; but a broker that kept
+one lets nobody take the place of the session who does not show the secret.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from sapwood.protocol.link.handshake import COUNT_MAX, Resume, Welcome
+
+LEFT_MAX: Final = 16
+"""Brokers that were left and whose secrets are remembered."""
+
+
+class Stream(msgspec.Struct, frozen=True, gc=False):
+    """A stream with a session of a broker."""
+
+    broker: str
+    session: int
+    secret: str = ""
+
+
+class Streams:
+    """All streams of one session."""
+
+    def __init__(self) -> None:
+        self.current: Stream | None = None
+        """The one that goes on, if there is a connection to its broker again."""
+        self._left: dict[str, Stream] = {}
+        """Those that have ended here, by broker."""
+
+    def begin(self, welcome: Welcome) -> None:
+        """Begin a stream with a broker; the one before has ended."""
+        self.end()
+        self._left.pop(welcome.id, None)
+        self.current = Stream(welcome.id, welcome.session, welcome.secret)
+
+    def end(self) -> None:
+        """End the current stream here; its broker may still keep it."""
+        if self.current is not None:
+            self._left.pop(self.current.broker, None)
+            self._left[self.current.broker] = self.current
+            if len(self._left) > LEFT_MAX:
+                del self._left[next(iter(self._left))]
+            self.current = None
+
+    def renew(self, secret: str) -> None:
+        """Show another secret from now on, if the broker gave one."""
+        if secret and self.current is not None:
+            self.current = msgspec.structs.replace(self.current, secret=secret)
+
+    def is_current(self, welcome: Welcome) -> bool:
+        """Whether a welcome is from the broker of the current stream."""
+        current = self.current
+        return current is not None and (current.broker, current.session) == (
+            welcome.id,
+            welcome.session,
+        )
+
+    def resumes(self, received: int) -> tuple[Resume, ...]:
+        """What a hello says of the streams, with so many frames received of the current one.
+
+        Those that have ended are shown with a count that none has, so that they are not resumed.
+        """
+        shown = [
+            Resume(one.broker, one.session, COUNT_MAX, one.secret) for one in self._left.values()
+        ]
+        if self.current is not None:
+            current = self.current
+            shown.insert(0, Resume(current.broker, current.session, received, current.secret))
+        return tuple(shown)
