@@ -217,7 +217,7 @@ def _draw_clients(random: Random, brokers: tuple[str, ...]) -> tuple[ClientPlan,
                 session=f"C{number}.{random.randint(1, 9)}",
                 brokers=tuple(random.sample(brokers, known)),
                 buffer_bytes=size,
-                silence_seconds=random.choice((1.0, 3.0)),
+                silence_seconds=random.choice((2.0, 4.0)),
             )
         )
     return tuple(plans)
@@ -232,7 +232,7 @@ def _draw_link(random: Random) -> LinkLimits:
         buffer_bytes=random.choice((2**20, 2**20, 65_536, 8192)),
         control_bytes=2**20,
         window_bytes=random.choice((2**18, 8192, 1024)),
-        silence_seconds=random.choice((1.0, 2.0, 4.0)),
+        silence_seconds=random.choice((1.0, 4.0, 4.0)),
         slow_seconds=random.choice((0.5, 2.0, 5.0)),
         retry_first_seconds=random.choice((0.05, 0.2)),
         retry_max_seconds=random.choice((0.5, 2.0, 5.0)),
@@ -244,9 +244,9 @@ def _draw_client(random: Random) -> ClientLimits:
         buffer_bytes=random.choice((2**20, 2**20, 65_536, 8192)),
         control_bytes=2**20,
         window_bytes=random.choice((2**18, 8192, 1024)),
-        silence_seconds=random.choice((1.0, 3.0)),
+        silence_seconds=random.choice((2.0, 4.0)),
         grace_seconds=random.choice((300.0, 300.0, 20.0, 2.0)),
-        slow_policy=random.choice(("drop_oldest", "drop_oldest", "disconnect", "block")),
+        slow_policy=random.choices(("drop_oldest", "disconnect", "block"), (6, 1, 2))[0],
     )
 
 

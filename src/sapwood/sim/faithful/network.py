@@ -234,7 +234,8 @@ class FaithfulNetwork:
 
     def _call(self, session: str, call: Callable[..., Sequence[object]], *given: Any) -> None:
         """Let the process of a client make a call, when it does not stand still."""
-        self.driver.call(self.clients[session].host, lambda now: call(*given, now))
+        client = self.clients[session]
+        self.driver.call(client.host, lambda now: () if client.failed else call(*given, now))
 
     def disconnect(self, session: str) -> None:
         """A client's session ends."""

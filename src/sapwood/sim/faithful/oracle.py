@@ -145,7 +145,10 @@ class Oracle:
 
     def is_reported(self, pair: Pair) -> bool:
         """Whether the publisher or the subscriber was told of a loss."""
-        if pair.sequence in self._clients[pair.publisher].unconfirmed:
+        publisher = self._clients[pair.publisher]
+        if pair.sequence in publisher.unconfirmed:
+            return True
+        if publisher.failed is not None and pair.sequence > publisher.session.publishing.accepted:
             return True
         return any(report.at >= pair.at for report in pair.subscription.reports)
 

@@ -221,8 +221,11 @@ class CaseRun:
             network.subscribe(name, CALM, "calm = true")
 
         def unsettled(answer: bool | None) -> list[str]:
-            wanted = ((name, client.subscriptions[CALM]) for name, client in clients.items())
-            return [name for name, one in wanted if one.is_settled is answer]
+            return [
+                name
+                for name, client in clients.items()
+                if client.failed is None and client.subscriptions[CALM].is_settled is answer
+            ]
 
         network.driver.run_until(lambda: not unsettled(None), until - network.kernel.now)
         return unsettled(None) + unsettled(False)
