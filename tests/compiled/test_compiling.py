@@ -52,7 +52,7 @@ def test_the_stamp_changes_with_what_is_imported_and_with_nothing_else(
     ("kernel", "imported", "other"),
     [
         (match_events, ["filters/limits", "matching/searching", "compiled/raw"], "fastpath/heads"),
-        (route, ["wire/frames", "matching/kernel", "fastpath/heads"], "fastpath/scanning"),
+        (route, ["wire/frames", "matching/layout", "fastpath/heads"], "matching/index"),
     ],
     ids=["matching", "fastpath"],
 )

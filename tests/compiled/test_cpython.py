@@ -10,7 +10,7 @@ import pytest
 
 from sapwood.compiled import cpython
 from sapwood.filters import Filter, Value
-from sapwood.matching import MatchIndex
+from sapwood.matching.engine import CompiledIndex
 
 
 def test_the_layout_of_objects_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,7 +25,7 @@ class Key:
 
 
 def test_references_are_balanced() -> None:
-    index: MatchIndex[Key] = MatchIndex()
+    index: CompiledIndex[Key] = CompiledIndex()
     keys = [Key() for _ in range(3)]
     place = ("a", "destination")
     for key in keys:
@@ -44,7 +44,7 @@ def test_references_are_balanced() -> None:
 
 
 def test_a_removed_key_is_let_go() -> None:
-    index: MatchIndex[Key] = MatchIndex()
+    index: CompiledIndex[Key] = CompiledIndex()
     key, place = Key(), Key()
     index.add(key, Filter("a = 1"), place)
     assert index.match({"a": 1}) == [key]
@@ -57,7 +57,7 @@ def test_a_removed_key_is_let_go() -> None:
 
 def test_a_refused_event_leaves_no_error_behind() -> None:
     """A conversion that fails in compiled code must not surface in what Python does next."""
-    index: MatchIndex[int] = MatchIndex()
+    index: CompiledIndex[int] = CompiledIndex()
     index.add(1, Filter("a = 'x'"))
     for bad in ("\ud800", 2**64, float("nan")):
         for name in ("a", "other", "\ud801"):

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastpath.reads import SOURCES, any_read, listeners, new_broker, subscribe
+from protocol.wiring import load_engine
 from sapwood.fastpath import router
 from sapwood.fastpath.state import LOOK_CLOSER
-from sapwood.protocol import reading
+from sapwood.protocol import inbound
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.effects import Effect, Forward
 from sapwood.protocol.events import ControlReceived, FramesReceived, LinkDown
@@ -25,7 +26,8 @@ randoms = st.integers(0, 2**32).map(Random)
 def read(
     broker: Broker, source: str, data: bytes, now: float = 1.0, least: int = 0
 ) -> list[Effect]:
-    with patch.object(reading, "LONG_READ_BYTES", least):
+    load_engine(broker)  # else, long reads do not wait for the router either
+    with patch.object(inbound, "LONG_READ_BYTES", least):
         return broker.handle(FramesReceived(source, data), now)
 
 
@@ -125,9 +127,20 @@ def test_more_destinations_than_have_room_are_left_to_python() -> None:
 
 def test_only_a_long_read_makes_a_router() -> None:
     broker = new_broker()
+    load_engine(broker)
     short = run("c.1", 1, 2)
-    assert len(short) < router.LONG_READ_BYTES
+    assert len(short) < inbound.LONG_READ_BYTES
     broker.handle(FramesReceived("c.1", short), 0.0)
     assert broker.forwarding._router is None
-    broker.handle(FramesReceived("c.1", short * router.LONG_READ_BYTES), 0.0)
+    broker.handle(FramesReceived("c.1", short * inbound.LONG_READ_BYTES), 0.0)
     assert broker.forwarding._router is not None
+
+
+def test_a_long_read_does_not_wait_for_compiled_code() -> None:
+    broker = new_broker()
+    data = run("c.1", 1, 2) * inbound.LONG_READ_BYTES
+    assert broker.handle(FramesReceived("c.1", data), 0.0) == [
+        Forward(("F",), data, 2 * inbound.LONG_READ_BYTES)
+    ]
+    assert not broker.forwarding.may_route
+    assert broker.forwarding._router is None

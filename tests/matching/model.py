@@ -1,4 +1,4 @@
-"""An index that scans all its filters: what `MatchIndex` has to agree with."""
+"""An index that scans all its filters: what every index has to agree with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 from unittest.mock import patch
 
 from sapwood.filters import Filter, Notification, Value
-from sapwood.matching import MatchIndex, domains, index, segments
+from sapwood.matching import domains, engine, segments
+from sapwood.matching.engine import CompiledIndex
 
 Event = dict[str, Value]
 
@@ -29,11 +30,11 @@ class Model:
 
 
 class Pair:
-    """A model and an index to which the same is done."""
+    """A model and an index to which the same is done; the engine, unless another is given."""
 
-    def __init__(self) -> None:
+    def __init__(self, index: Any = None) -> None:
         self.model = Model()
-        self.index: MatchIndex[Any] = MatchIndex()
+        self.index: Any = CompiledIndex() if index is None else index
 
     def add(self, key: Any, filter_: Filter, destination: Hashable = None) -> None:
         self.index.add(key, filter_, destination)
@@ -68,8 +69,8 @@ def small_numbers() -> Iterator[None]:
     """Let few filters do what usually needs thousands: merge, rebuild, compact, share cells."""
     with (
         patch.object(segments, "NEW_ROWS_MAX", 8),
-        patch.object(index, "NEW_ROWS_MAX", 8),
-        patch.object(index, "DEAD_ROWS_MIN", 8),
+        patch.object(engine, "NEW_ROWS_MAX", 8),
+        patch.object(engine, "DEAD_ROWS_MIN", 8),
         patch.object(segments, "OWN_GROUPS_MIN", 4),
         patch.object(domains, "NUMBER_CELLS_MAX", 3),
         patch.object(domains, "TEXT_CELLS_MAX", 3),

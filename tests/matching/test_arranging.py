@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.filters import Filter, Value
-from sapwood.matching import MatchIndex
 from sapwood.matching.arranging import SUBGROUP_MIN, loosen
+from sapwood.matching.engine import CompiledIndex
 from sapwood.matching.layout import DIRECTORY, GROUP_END, GROUP_FIRST, GROUP_SCAN
 
 
-def groups(index: MatchIndex[int]) -> tuple[int, int]:
+def groups(index: CompiledIndex[int]) -> tuple[int, int]:
     """How many groups of points, and how many to be scanned, the largest segment has."""
     first, scan, end = index._memory[DIRECTORY][0][[GROUP_FIRST, GROUP_SCAN, GROUP_END]].tolist()
     return scan - first, end - scan
 
 
 def test_rows_are_grouped_under_what_few_events_have() -> None:
-    index: MatchIndex[int] = MatchIndex()
+    index: CompiledIndex[int] = CompiledIndex()
     for key in range(120):
         index.add(key, Filter(f"one = {key % 3} and other = {key % 40}"))
     index.optimize()
@@ -30,7 +30,7 @@ def test_rows_are_grouped_under_what_few_events_have() -> None:
 
 
 def test_ranges_that_are_alike_share_a_group() -> None:
-    index: MatchIndex[int] = MatchIndex()
+    index: CompiledIndex[int] = CompiledIndex()
     for key in range(2000):
         low = key % 1000
         index.add(key, Filter(f"x between {low} and {low + 100}"))
@@ -42,7 +42,7 @@ def test_ranges_that_are_alike_share_a_group() -> None:
 
 
 def test_what_matches_everything_is_a_group_of_its_own() -> None:
-    index: MatchIndex[int] = MatchIndex()
+    index: CompiledIndex[int] = CompiledIndex()
     for key in range(10):
         index.add(key, Filter("true" if key % 2 else "a = 1"))
     index.optimize()

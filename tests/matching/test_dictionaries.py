@@ -29,7 +29,7 @@ from sapwood.errors import (
 )
 from sapwood.filters import Filter, Notification, Value, check_attributes
 from sapwood.filters.limits import DEFAULT_LIMITS
-from sapwood.matching import MatchIndex
+from sapwood.matching.engine import CompiledIndex
 from sapwood.matching.layout import CHUNK
 
 
@@ -108,23 +108,23 @@ SHORTLY = events(Random(1), 3)
 AFTERWARDS = events(Random(2), 5)
 
 
-def ask_one(index: MatchIndex[Any], bad: Any) -> None:
+def ask_one(index: CompiledIndex[Any], bad: Any) -> None:
     index.match(bad)
 
 
-def ask_where(index: MatchIndex[Any], bad: Any) -> None:
+def ask_where(index: CompiledIndex[Any], bad: Any) -> None:
     index.destinations(bad, exclude=1)
 
 
-def ask_in_front(index: MatchIndex[Any], bad: Any) -> None:
+def ask_in_front(index: CompiledIndex[Any], bad: Any) -> None:
     index.match_batch([bad, *SHORTLY])
 
 
-def ask_behind(index: MatchIndex[Any], bad: Any) -> None:
+def ask_behind(index: CompiledIndex[Any], bad: Any) -> None:
     index.match_batch([*SHORTLY, bad])
 
 
-def ask_late(index: MatchIndex[Any], bad: Any) -> None:
+def ask_late(index: CompiledIndex[Any], bad: Any) -> None:
     index.match_batch([{"a": 1}] * (CHUNK + 10) + [bad])
 
 
@@ -142,7 +142,7 @@ def test_bad_input_is_refused_and_changes_nothing(ask: Callable[[Any, Any], None
 
 
 def test_values_at_the_limits_are_read() -> None:
-    index: MatchIndex[str] = MatchIndex()
+    index: CompiledIndex[str] = CompiledIndex()
     for text in ("a > 0", "a < 0", "a >= ''", "exists a"):
         index.add(text, Filter(text))
     for value in (2**63 - 1, 1.7976931348623157e308, 5e-324):
@@ -157,7 +157,7 @@ def test_values_at_the_limits_are_read() -> None:
 
 
 def test_every_form_of_notification_is_read() -> None:
-    index: MatchIndex[str] = MatchIndex()
+    index: CompiledIndex[str] = CompiledIndex()
     index.add("key", Filter("a = 1 and b = 'text'"))
     attributes: dict[str, Value] = {"a": 1, "b": "text"}
     forms: list[Any] = [

@@ -8,19 +8,19 @@ import numpy as np
 
 from matching.model import Pair
 from sapwood.filters import Filter, Value, between, prefix
-from sapwood.matching import MatchIndex
 from sapwood.matching.cells import NUMBER_CELLS_MAX, TEXT_CELLS_MAX
+from sapwood.matching.engine import CompiledIndex
 from sapwood.matching.layout import ATTRIBUTES, NUMBER_BOUNDS, NUMBER_CELLS, TEXT_CELLS
 
 
-def cells_of(index: MatchIndex[int], name: str) -> tuple[int, int]:
+def cells_of(index: CompiledIndex[int], name: str) -> tuple[int, int]:
     """How many bounds of numbers and of texts an attribute has."""
     attribute = index._memory[ATTRIBUTES][index._vocabulary.names[name]]
     return int(attribute[NUMBER_CELLS]), int(attribute[TEXT_CELLS])
 
 
 def test_ends_are_bounds_after_optimizing() -> None:
-    index: MatchIndex[int] = MatchIndex()
+    index: CompiledIndex[int] = CompiledIndex()
     index.add(1, Filter("x between 1 and 5 and y < 3"))
     index.add(2, Filter("x >= 5 and t prefix 'ab'"))
     assert cells_of(index, "x") == (0, 0), "a new attribute has one cell"
@@ -52,7 +52,7 @@ def test_cells_are_limited() -> None:
 
 
 def test_cells_follow_the_filters() -> None:
-    index: MatchIndex[int] = MatchIndex()
+    index: CompiledIndex[int] = CompiledIndex()
     for key in range(50):
         index.add(key, Filter(f"x > {key} and t > 'a{key}'"))
     index.optimize()

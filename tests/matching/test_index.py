@@ -1,184 +1,139 @@
-"""`MatchIndex` agrees with a scan of all filters, whatever is done to it."""
+"""`MatchIndex` scans, then changes over to the engine: nobody can tell from its answers."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from copy import deepcopy
 from random import Random
+from typing import Any
+from unittest.mock import patch
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
+from hypothesis.stateful import rule
 
-from matching.drawing import any_filter, box_filter, event, events, randoms
+from matching.drawing import any_filter, event, events, randoms
+from matching.history import History
 from matching.model import Pair, small_numbers
 from sapwood.errors import DuplicateKeyError, FilterTypeError, UnknownKeyError
-from sapwood.filters import Filter, equal
-from sapwood.matching import MatchIndex
-from sapwood.matching.layout import CHUNK
+from sapwood.filters import Filter
+from sapwood.matching import MatchIndex, index
+from sapwood.matching.entry import IndexEntry
 
-CHUNK_EDGES = sorted({0, 1, 2, 63, 64, 65, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 3})
+
+class ChangingHistory(History):
+    """The same as for the engine, with change-overs and copies in the middle."""
+
+    def __init__(self) -> None:
+        self.patches = ExitStack()
+        self.patches.enter_context(small_numbers())
+        self.patches.enter_context(patch.object(index, "SCANNED_MAX", 25))
+        self.patches.enter_context(patch.object(index, "TOGETHER_MAX", 5))
+        super().__init__()
+
+    def new_index(self) -> Any:
+        return MatchIndex()
+
+    @rule()
+    def copy(self) -> None:
+        self.pair.index = deepcopy(self.pair.index)
+
+    def teardown(self) -> None:
+        listed = {one.key: (one.filter, one.destination) for one in self.pair.index.entries()}
+        assert listed == self.pair.model.entries
+        super().teardown()
+        self.patches.close()
+
+
+TestChangingHistory = ChangingHistory.TestCase
+TestChangingHistory.settings = settings(
+    max_examples=settings().max_examples // 4, stateful_step_count=20
+)
 
 
 @given(randoms)
-def test_a_match_is_what_a_scan_finds(random: Random) -> None:
-    pair = Pair()
-    for key in range(random.randint(0, 60)):
-        pair.add(key, any_filter(random))
-    pair.check(events(random, 12))
-    for one in events(random, 5):
-        assert sorted(pair.index.match(one)) == sorted(pair.model.match(one))
+def test_the_answers_before_and_after_the_change_over_are_the_same(random: Random) -> None:
+    pair = Pair(MatchIndex())
+    for key in range(random.randint(1, 30)):
+        pair.add(key, any_filter(random), random.choice([None, "a", "b"]))
+    asked = events(random, 10)
+    before = [sorted(keys) for keys in pair.index.match_batch(asked)]
+    where = [set(found) for found in pair.index.destinations_batch(asked, exclude="a")]
+    pair.index.engine()
+    assert pair.index.is_compiled
+    assert [sorted(keys) for keys in pair.index.match_batch(asked)] == before
+    assert [set(pair.index.destinations(one, exclude="a")) for one in asked] == where
 
 
-@given(randoms)
-def test_a_match_is_what_a_scan_finds_with_coarse_cells_and_many_segments(random: Random) -> None:
-    with small_numbers():
-        pair = Pair()
-        for key in range(random.randint(0, 80)):
-            pair.add(key, any_filter(random), random.choice([None, "west", "east"]))
-            if random.random() < 0.1:
-                pair.check([event(random)])
-        pair.check(events(random, 12))
-        pair.check_destinations(events(random, 12))
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [("x = {}", index.SCANNED_MAX), ("x > {}", index.TOGETHER_MAX)],
+)
+def test_it_changes_over_when_there_are_too_many_to_look_at(text: str, most: int) -> None:
+    found: MatchIndex[int] = MatchIndex()
+    for key in range(most):
+        found.add(key, Filter(text.format(key)))
+    assert (found.is_compiled, found.has_engine) == (False, False)
+    found.add(most, Filter(text.format(most)))
+    assert (found.is_compiled, found.has_engine) == (True, True)
+    for key in range(most):
+        found.remove(key)
+    assert found.is_compiled
+    assert found.match({"x": most + 1}) == ([most] if ">" in text else [])
 
 
-@pytest.mark.parametrize("size", CHUNK_EDGES)
-def test_batches_of_all_sizes(size: int) -> None:
-    random = Random(size)
-    pair = Pair()
-    for key in range(100):
-        pair.add(key, any_filter(random), key % 4)
-    batch = events(random, size)
-    pair.check(batch)
-    pair.check_destinations(batch, exclude=2)
-    assert pair.index.match_batch(batch) == [pair.index.match(each) for each in batch]
-    pair.check(events(random, 3))  # nothing of a large batch is left behind
+def test_numbers_of_destinations_are_the_engines() -> None:
+    found: MatchIndex[str] = MatchIndex()
+    found.add("x", Filter("a = 1"), "west")
+    assert found.engine().memory != 0
+    assert found.destination(1) == "west"
+    found.count_events(3)
+    found.optimize()
+    assert found.match({"a": 1}) == ["x"]
 
 
-def test_an_empty_index_matches_nothing() -> None:
-    index: MatchIndex[str] = MatchIndex()
-    assert index.match({"a": 1}) == []
-    assert index.match_batch([]) == []
-    assert index.match_batch([{}, {"a": 1}]) == [[], []]
-    assert index.destinations({"a": 1}) == []
-    index.optimize()
-    assert index.match({"a": 1}) == []
-
-
-def test_filters_that_match_everything_or_nothing() -> None:
-    index: MatchIndex[str] = MatchIndex()
-    index.add("all", Filter("true"), "west")
-    index.add("none", Filter("false"), "east")
-    assert index.match({}) == ["all"]
-    assert index.match_batch([{"a": 1}] * 3) == [["all"]] * 3
-    assert index.destinations({}) == ["west"]
-    index.remove("none")
-    index.remove("all")
-    assert index.match({}) == []
-
-
-def test_a_filter_with_many_boxes_is_found_once() -> None:
-    index: MatchIndex[str] = MatchIndex()
-    names = [f"n{number}" for number in range(500)]
-    index.add("any", Filter(" or ".join(f"{name} = 1" for name in names)), "west")
-    assert index.match(dict.fromkeys(names, 1)) == ["any"]
-    assert index.destinations(dict.fromkeys(names, 1)) == ["west"]
-    assert index.match({"n499": 1}) == ["any"]
-    assert index.match({"n499": 2}) == []
-    index.remove("any")
-    assert index.match({"n499": 1}) == []
-
-
-def test_a_filter_with_many_attributes() -> None:
-    index: MatchIndex[str] = MatchIndex()
-    wanted = {f"n{number}": number for number in range(300)}
-    index.add("all", Filter.all_of({name: equal(value) for name, value in wanted.items()}))
-    assert index.match(wanted) == ["all"]
-    assert index.match({**wanted, "n7": 8}) == []
-    assert index.match({name: value for name, value in wanted.items() if name != "n7"}) == []
-
-
-def test_true_is_not_one() -> None:
-    index: MatchIndex[str] = MatchIndex()
-    for text in ("x = 1", "x = true", "x = '1'", "x in (1, 2)", "x in (true, 2)", "x = 0"):
-        index.add(text, Filter(text))
-    assert index.match({"x": 1}) == index.match({"x": 1.0}) == ["x = 1", "x in (1, 2)"]
-    assert index.match({"x": True}) == ["x = true", "x in (true, 2)"]
-    assert index.match({"x": "1"}) == ["x = '1'"]
-    assert index.match({"x": -0.0}) == ["x = 0"]
-    assert index.match({"x": False}) == []
-
-
-def test_integers_and_floats_are_compared_without_rounding() -> None:
-    index: MatchIndex[str] = MatchIndex()
-    edge = 2**53
-    for text in (f"x = {edge}", f"x = {edge + 1}", f"x > {edge}", f"x < {edge + 1}"):
-        index.add(text, Filter(text))
-    assert sorted(index.match({"x": edge})) == [f"x < {edge + 1}", f"x = {edge}"]
-    assert sorted(index.match({"x": float(edge)})) == [f"x < {edge + 1}", f"x = {edge}"]
-    assert sorted(index.match({"x": edge + 1})) == [f"x = {edge + 1}", f"x > {edge}"]
-    assert sorted(index.match({"x": float(edge + 2)})) == [f"x > {edge}"]
-
-
-def test_keys_come_back_as_they_were_given() -> None:
-    index: MatchIndex[object] = MatchIndex()
-    keys = [1, "one", (1, "one"), None, frozenset({1}), 2.5]
-    for key in keys:
-        index.add(key, Filter("true"))
-    found = index.match({})
-    assert {id(key) for key in found} == {id(key) for key in keys}
-    assert len(index) == len(keys)
-    assert None in index
-    assert "two" not in index
-
-
-# --- wrong use ----------------------------------------------------------------------------
-
-
-def small_pair() -> Pair:
-    pair = Pair()
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_wrong_use_changes_nothing(is_compiled: bool) -> None:
+    pair = Pair(MatchIndex())
     for key in range(20):
-        pair.add(key, box_filter(Random(key)), key % 3)
-    return pair
-
-
-def test_a_key_is_added_once() -> None:
-    pair = small_pair()
-    with pytest.raises(DuplicateKeyError) as refused:
-        pair.index.add(7, Filter("true"), "elsewhere")
-    assert str(refused.value) == "the key 7 is in the index already; remove it first"
-    assert len(pair.index) == 20
-    pair.check(events(Random(1), 70))
-    pair.check_destinations(events(Random(1), 70))
-
-
-def test_a_key_that_is_not_there_cannot_be_removed() -> None:
-    pair = small_pair()
-    with pytest.raises(UnknownKeyError) as refused:
-        pair.index.remove("nobody")
-    assert str(refused.value) == "the key 'nobody' is not in the index"
-    pair.remove(7)
-    with pytest.raises(UnknownKeyError, match="the key 7 is not in the index"):
-        pair.index.remove(7)
-    assert len(pair.index) == 19
-    pair.check(events(Random(2), 70))
-
-
-@pytest.mark.parametrize("wrong", ["x = 1", None, 5, {"x": equal(1)}])
-def test_only_filters_are_added(wrong: object) -> None:
-    pair = small_pair()
-    with pytest.raises(FilterTypeError, match=f"expected a Filter, not {type(wrong).__name__}"):
-        pair.index.add("new", wrong)  # type: ignore[arg-type]
+        pair.add(key, any_filter(Random(key)), key % 3)
+    if is_compiled:
+        pair.index.engine()
+    with pytest.raises(DuplicateKeyError, match="the key 7 is in the index already"):
+        pair.index.add(7, Filter("true"))
+    with pytest.raises(FilterTypeError, match="expected a Filter, not str"):
+        pair.index.add("new", "true")
+    with pytest.raises(UnknownKeyError, match="the key 'new' is not in the index"):
+        pair.index.remove("new")
+    with pytest.raises(TypeError, match="unhashable"):
+        pair.index.add("new", Filter("true"), destination=[])
     assert "new" not in pair.index
     assert len(pair.index) == 20
-    pair.check(events(Random(3), 70))
+    pair.check(events(Random(1), 20))
+    pair.check_destinations(events(Random(1), 20))
 
 
-def test_a_key_or_destination_without_hash_changes_nothing() -> None:
-    pair = small_pair()
-    with pytest.raises(TypeError, match="unhashable"):
-        pair.index.add([], Filter("true"))
-    with pytest.raises(TypeError, match="unhashable"):
-        pair.index.add("new", Filter("true"), destination=[])  # type: ignore[arg-type]
-    assert "new" not in pair.index
-    assert len(pair.index) == 20
-    pair.add("new", Filter("true"), "west")
-    pair.check(events(Random(4), 70))
-    pair.check_destinations(events(Random(4), 70))
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_a_copy_is_of_its_own(is_compiled: bool) -> None:
+    one: MatchIndex[str] = MatchIndex()
+    one.add("x", Filter("a = 1"), "west")
+    one.add("y", Filter("a > 1"), "east")
+    if is_compiled:
+        one.engine()
+    other = deepcopy(one)
+    one.remove("x")
+    other.add("z", Filter("a = 1"), "north")
+    assert list(one.entries()) == [IndexEntry("y", Filter("a > 1"), "east")]
+    assert [entry.key for entry in other.entries()] == ["x", "y", "z"]
+    assert (one.match({"a": 1}), other.match({"a": 1})) == ([], ["x", "z"])
+    assert one.is_compiled == other.is_compiled == is_compiled
+
+
+def test_filters_need_not_be_kept() -> None:
+    random = Random(3)
+    pair = Pair(MatchIndex(keeps_filters=False))
+    for key in range(200):
+        pair.add(key, any_filter(random), key % 3)
+    pair.check([event(random)])
+    with pytest.raises(AssertionError, match="not to keep its filters"):
+        deepcopy(pair.index)

@@ -11,7 +11,8 @@ from matching.drawing import any_filter, events, literal, randoms
 from matching.model import Pair, assert_same, small_numbers
 from sapwood.errors import SapwoodError
 from sapwood.filters import Filter, equal
-from sapwood.matching import MatchIndex, lookup
+from sapwood.matching import lookup
+from sapwood.matching.engine import CompiledIndex
 from sapwood.matching.lookup import ValueLookup
 
 
@@ -36,12 +37,12 @@ def test_what_is_looked_up_is_what_a_scan_finds(random: Random) -> None:
                 assert_same(found, pair.model.destinations(event, exclude), event)
 
 
-def is_looking_up(index: MatchIndex[str]) -> bool:
+def is_looking_up(index: CompiledIndex[str]) -> bool:
     return index._rows._lookup is not None
 
 
 def test_only_single_values_are_looked_up() -> None:
-    index: MatchIndex[str] = MatchIndex()
+    index: CompiledIndex[str] = CompiledIndex()
     index.add("one", Filter("a = 1"), "west")
     assert not is_looking_up(index), "nobody asked about a single notification yet"
     assert index.destinations({"a": 1}) == ["west"]
@@ -60,7 +61,7 @@ def test_only_single_values_are_looked_up() -> None:
 def test_a_large_index_and_a_large_notification_are_left_to_the_engine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    index: MatchIndex[str] = MatchIndex()
+    index: CompiledIndex[str] = CompiledIndex()
     index.add("one", Filter("a = 1"), "west")
     many = {f"n{number}": 0 for number in range(lookup.ATTRIBUTES_MAX)}
     assert index.destinations({**many, "a": 1}) == ["west"]
@@ -71,7 +72,7 @@ def test_a_large_index_and_a_large_notification_are_left_to_the_engine(
 
 @pytest.mark.parametrize("bad", [{"a": None}, {"": 1}, {"a": float("nan")}, {1: 1}, {"a": 2**64}])
 def test_what_is_no_notification_is_refused(bad: dict[str, int]) -> None:
-    index: MatchIndex[str] = MatchIndex()
+    index: CompiledIndex[str] = CompiledIndex()
     index.add("one", Filter("a = 1"), "west")
     with pytest.raises(SapwoodError):
         index.destinations(bad)

@@ -24,7 +24,7 @@ from sapwood.filters import (
     prefix,
     suffix,
 )
-from sapwood.matching import MatchIndex
+from sapwood.matching.engine import CompiledIndex
 from sapwood.matching.layout import (
     ENTRY_FIRST_ROW,
     NUMBER_RANGE,
@@ -102,7 +102,7 @@ def test_rows_know_their_entry_and_their_predicates() -> None:
 
 
 def test_rows_that_were_dropped_are_gone_after_a_clean_up() -> None:
-    index: MatchIndex[int] = MatchIndex()
+    index: CompiledIndex[int] = CompiledIndex()
     for key in range(6):
         index.add(key, Filter(f"a > {key} and t prefix 'p{key}' or b = {key}"))
     for key in (0, 2, 5):

@@ -7,12 +7,12 @@ from random import Random
 
 from matching.drawing import box_filter
 from sapwood.filters import Filter
-from sapwood.matching import MatchIndex
+from sapwood.matching.engine import CompiledIndex
 from sapwood.matching.segments import MERGE_FACTOR, NEW_ROWS_MAX
 
 
-def filled(count: int) -> MatchIndex[int]:
-    index: MatchIndex[int] = MatchIndex()
+def filled(count: int) -> CompiledIndex[int]:
+    index: CompiledIndex[int] = CompiledIndex()
     for key in range(count):
         index.add(key, Filter(f"a = {key % 10} and b > {key}"))
     index.match({})
@@ -55,7 +55,7 @@ def test_removed_rows_are_left_out_of_a_merge() -> None:
 
 def test_all_rows_of_a_segment_removed() -> None:
     random = Random(1)
-    index: MatchIndex[int] = MatchIndex()
+    index: CompiledIndex[int] = CompiledIndex()
     for key in range(2 * NEW_ROWS_MAX):
         index.add(key, box_filter(random))
     for key in range(2 * NEW_ROWS_MAX):

@@ -10,47 +10,15 @@ import pytest
 
 from matching.drawing import box_filter
 from sapwood.filters import (
-    ANY_BOOL,
-    MISSING,
-    NOTHING,
-    PRESENT,
-    Constraint,
     Filter,
-    between,
     contains,
     equal,
-    none_of,
     one_of,
     prefix,
 )
-from sapwood.matching import MatchIndex
+from sapwood.matching.engine import CompiledIndex
 from sapwood.matching.layout import FIRST_FREE_SLOT, Memory
-from sapwood.matching.vocabulary import Vocabulary, members_of
-
-
-@pytest.mark.parametrize(
-    ("constraint", "members"),
-    [
-        (equal(1), [1]),
-        (equal("a"), ["a"]),
-        (equal(True), [True]),
-        (one_of([2, 1.5, "b", "a", False]), [1.5, 2, "a", "b", False]),
-        (ANY_BOOL, [False, True]),
-        (NOTHING, []),
-        (none_of([1]), None),
-        (between(1, 2), None),
-        (prefix("a"), None),
-        (contains("a"), None),
-        (PRESENT, None),
-        (MISSING, None),
-        (Constraint(missing=True, numbers=equal(1).numbers), None),
-        (one_of(["a", "a\0"]), None),
-    ],
-)
-def test_finite_constraints_have_members(constraint: Constraint, members: list[Any] | None) -> None:
-    found = members_of(constraint)
-    assert found == members
-    assert list(map(type, found or [])) == list(map(type, members or []))
+from sapwood.matching.vocabulary import Vocabulary
 
 
 def test_equal_predicates_share_a_slot() -> None:
@@ -71,12 +39,12 @@ def test_equal_predicates_share_a_slot() -> None:
     assert vocabulary.lazy(one, contains("a")) == slots[4]
 
 
-def footprint(index: MatchIndex[Any]) -> int:
+def footprint(index: CompiledIndex[Any]) -> int:
     """Items in all arrays, lists and dictionaries of an index."""
     return sum(_items(part) for part in _parts(index))
 
 
-def _parts(index: MatchIndex[Any]) -> list[object]:
+def _parts(index: CompiledIndex[Any]) -> list[object]:
     owners = [index, index._vocabulary, index._rows, index._segments, index._vocabulary.texts]
     return [part for owner in owners for part in vars(owner).values()]
 
@@ -92,7 +60,7 @@ def _items(part: object) -> int:
 @pytest.mark.slow
 def test_what_comes_and_goes_leaves_nothing_behind() -> None:
     """Rounds of thousands of filters over ever new attributes, values and destinations."""
-    index: MatchIndex[int] = MatchIndex()
+    index: CompiledIndex[int] = CompiledIndex()
     sizes = []
     for turn in range(8):
         random = Random(turn)
@@ -118,7 +86,7 @@ def test_what_comes_and_goes_leaves_nothing_behind() -> None:
 
 @pytest.mark.slow
 def test_one_filter_again_and_again_leaves_nothing_behind() -> None:
-    index: MatchIndex[int] = MatchIndex()
+    index: CompiledIndex[int] = CompiledIndex()
     sizes = []
     for turn in range(6000):
         index.add(turn, Filter.all_of({f"a{turn}": one_of([turn, str(turn)]), "t": prefix("a")}))
@@ -131,7 +99,7 @@ def test_one_filter_again_and_again_leaves_nothing_behind() -> None:
 
 
 def test_an_attribute_number_is_given_to_another_name() -> None:
-    index: MatchIndex[str] = MatchIndex()
+    index: CompiledIndex[str] = CompiledIndex()
     index.add("old", Filter("old = 1 and old2 > 5"))
     assert index.match({"old": 1, "old2": 6}) == ["old"]
     index.remove("old")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+from unittest.mock import patch
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,14 +12,15 @@ from hypothesis import strategies as st
 from sapwood.errors import FrameError, SapwoodError
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
-from sapwood.protocol.forwarding import Forwarding, Parts, publisher_end, split_head
+from sapwood.matching import MatchIndex
+from sapwood.protocol.forwarding import Forwarding, Plan, SharedHeads, publisher_end, split_head
 from sapwood.routing.strategy import Entry
 from sapwood.wire.frames import encode_head
 
 
-def new_forwarding(remembered_max: int = 100) -> Forwarding:
+def new_forwarding(remembered_max: int = 100, heads: SharedHeads | None = None) -> Forwarding:
     """The neighbours N and M want x = 1 and x > 0, the neighbour F gets everything."""
-    forwarding = Forwarding(remembered_max)
+    forwarding = Forwarding(remembered_max, heads)
     forwarding.open("N", everything=False)
     forwarding.open("M", everything=False)
     forwarding.open("F", everything=True)
@@ -28,7 +32,7 @@ def new_forwarding(remembered_max: int = 100) -> Forwarding:
 
 def ask(forwarding: Forwarding, source: str, x: Value, publisher: str = "p.1") -> tuple[str, ...]:
     head = encode_head(publisher, {"x": x})
-    return forwarding.decide(source, head, {"x": x}, restricted=False)
+    return forwarding.destinations_of(source, head, {"x": x}, restricted=False)
 
 
 def test_everyone_who_wants_it_gets_it_but_not_the_neighbour_it_came_from() -> None:
@@ -61,9 +65,9 @@ def test_a_client_may_send_what_was_found_right_for_it_and_not_for_neighbours() 
     assert forwarding.known["M"].publishers == {b"\x92\xa3p.1"}
 
 
-def test_brokers_in_one_process_share_parts_but_no_plans() -> None:
-    parts = Parts(100)
-    one, two = (Forwarding(100, parts) for _ in "12")
+def test_brokers_in_one_process_share_heads_but_no_plans() -> None:
+    heads = SharedHeads(100)
+    one, two = (Forwarding(100, heads) for _ in "12")
     for forwarding, wanted in ((one, "x = 1"), (two, "x = 2")):
         forwarding.open("M", everything=False)
         forwarding.add(Entry("N", "n", Filter(wanted)))
@@ -75,25 +79,57 @@ def test_brokers_in_one_process_share_parts_but_no_plans() -> None:
     assert rest is same
 
 
-def test_parts_are_bounded() -> None:
-    parts = Parts(3)
+def test_shared_heads_are_bounded() -> None:
+    heads = SharedHeads(3)
     for number in range(10):
-        parts.add_publisher(b"p%d" % number)
-        parts.add_publisher(b"p%d" % number)
-        assert b"p%d" % number in parts.publishers
-        assert len(parts.publishers) == number % 3 + 1
-    kept = [parts.attributes(b"a%d" % number) for number in range(3)]
-    assert [parts.attributes(b"a%d" % number) for number in range(3)] == kept
-    assert all(parts.attributes(bytes(one)) is one for one in kept)
-    parts.attributes(b"a3")
-    assert parts.attributes(first := b"a%d" % 0) is first
+        heads.add_publisher(b"p%d" % number)
+        heads.add_publisher(b"p%d" % number)
+        assert b"p%d" % number in heads.publishers
+        assert len(heads.publishers) == number % 3 + 1
+
+
+def test_what_one_broker_has_matched_another_recalls() -> None:
+    heads = SharedHeads(100)
+    one, two = (Forwarding(100, heads) for _ in "12")
+    for forwarding, wanted in ((one, "x = 1"), (two, "x > 0")):
+        forwarding.open("M", everything=False)
+        forwarding.add(Entry("N", "n", Filter(wanted)))
+        forwarding.add(Entry("c.1", "c", Filter("x = 1")))
+    rest = split_head(encode_head("p.1", {"x": 1}))[1]
+    assert ask(two, "M", 2) == ("N",)
+    plans = two.known["M"].plans
+    assert two.recall(plans, rest) is None, "nobody has matched it"
+    assert ask(one, "M", 1) == ("N", "c.1")
+    plan = two.recall(plans, rest)
+    assert plan is not None
+    assert plan.everyone == ("N", "c.1")
+    assert plans[rest] is plan
+    assert two.recall({}, rest) is None, "a restricted source has plans of its own"
+    two.add(Entry("M", "m", Filter("x = 3")))
+    assert two.known == {}
+    assert two.recall(plans, rest) is None, "a filter is new"
+
+
+def test_what_is_recalled_is_bounded() -> None:
+    heads = SharedHeads(100)
+    one, two = (Forwarding(10, heads) for _ in "12")
+    for forwarding in (one, two):
+        forwarding.open("M", everything=False)
+        forwarding.add(Entry("N", "n", Filter("x > 0")))
+    for x in range(1, 50):
+        ask(one, "M", x)
+        plans = two.known["M"].plans if ask(two, "M", 1) else {}
+        plan = two.recall(plans, split_head(encode_head("p.1", {"x": x}))[1])
+        assert plan is not None
+        assert plan.everyone == ("N",)
+        assert len(plans) <= 10
 
 
 def test_a_restricted_source_has_plans_of_its_own() -> None:
     forwarding = new_forwarding()
     head = encode_head("c.1", {"x": 1})
     ask(forwarding, "M", 2)
-    forwarding.decide("c.1", head, {"x": 1}, restricted=True)
+    forwarding.destinations_of("c.1", head, {"x": 1}, restricted=True)
     assert list(forwarding.known["c.1"].plans) == [split_head(head)[1]]
     assert len(forwarding.known["M"].plans) == 2
 
@@ -146,7 +182,7 @@ def test_many_are_matched_at_once() -> None:
     many: list[tuple[bytes, dict[str, Value]]] = [
         (encode_head("p.1", {"x": x}), {"x": x}) for x in (1, 2, 3)
     ]
-    forwarding.prepare(many)
+    forwarding.match_ahead(many)
     forwarding.index = None  # type: ignore[assignment]
     assert [ask(forwarding, "F", x) for x in (1, 2, 3)] == [("M", "N"), ("M", "c.1"), ("M",)]
 
@@ -155,7 +191,7 @@ def test_of_many_one_that_is_bad_leaves_no_plan() -> None:
     forwarding = new_forwarding()
     attributes: list[dict[str, Value]] = [{"x": 1}, {"x": float("inf")}]
     with pytest.raises(SapwoodError):
-        forwarding.prepare([(encode_head("p.1", own), own) for own in attributes])
+        forwarding.match_ahead([(encode_head("p.1", own), own) for own in attributes])
     assert ask(forwarding, "F", 1) == ("M", "N")
     assert len(forwarding.known["F"].plans) == 1
 
@@ -187,3 +223,110 @@ def test_a_head_splits_where_the_publisher_ends(
 def test_a_head_that_is_written_in_an_unusual_way_is_refused(head: bytes) -> None:
     with pytest.raises(FrameError):
         split_head(head)
+
+
+# --- problems -----------------------------------------------------------------------------
+
+ENTRIES = [
+    Entry("N", "n", Filter("x = 1")),
+    Entry("M", "m", Filter("x > 0")),
+    Entry("c.1", "c", Filter("x = 2")),
+]
+
+
+def remembering(heads: SharedHeads | None = None) -> Forwarding:
+    """As `new_forwarding`, with plans for a neighbour, a client and a restricted client."""
+    forwarding = new_forwarding(heads=heads)
+    ask(forwarding, "M", 1)
+    ask(forwarding, "c.1", 2, "c.1")
+    for x in (1, 3):
+        head = encode_head("d.1", {"x": x})
+        forwarding.destinations_of("d.1", head, {"x": x}, restricted=True)
+    return forwarding
+
+
+def problems(forwarding: Forwarding, entries: list[Entry] | None = None) -> str:
+    return " | ".join(forwarding.problems(ENTRIES if entries is None else entries))
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_there_are_no_problems_and_looking_for_them_changes_nothing(is_shared: bool) -> None:
+    forwarding = remembering(SharedHeads(9) if is_shared else None)
+    before = deepcopy((forwarding.known, forwarding._plans, forwarding._plan_by_destinations))
+    for _ in range(2):
+        assert problems(forwarding) == ""
+    assert before == (forwarding.known, forwarding._plans, forwarding._plan_by_destinations)
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_an_index_that_differs_from_the_table_is_reported(
+    is_shared: bool, is_compiled: bool
+) -> None:
+    def corrupted() -> Forwarding:
+        forwarding = new_forwarding(heads=SharedHeads(9) if is_shared else None)
+        if is_compiled and isinstance(forwarding.index, MatchIndex):
+            forwarding.index.engine()
+        return forwarding
+
+    forwarding = corrupted()
+    forwarding.index.remove(("M", "m"))
+    assert problems(forwarding) == "M m is in the table and not in the index"
+    forwarding.index.add(("M", "m"), Filter("x > 1"), "M")
+    assert problems(forwarding) == "M m wants x > 0, but in the index M wants x > 1"
+    forwarding.index.remove(("M", "m"))
+    forwarding.index.add(("M", "m"), Filter("x > 0"), "N")
+    assert problems(forwarding) == "M m wants x > 0, but in the index N wants x > 0"
+    forwarding = corrupted()
+    forwarding.index.add(("M", "more"), Filter("x > 0"), "M")
+    assert problems(forwarding) == "M more is in the index and not in the table"
+
+
+def test_a_plan_that_is_out_of_date_is_reported() -> None:
+    more = [*ENTRIES, Entry("N", "late", Filter("x = 3"))]
+    forwarding = remembering()
+    forwarding.index.add(("N", "late"), Filter("x = 3"), "N")
+    found = list(forwarding.problems(more))
+    assert len(found) == 2
+    assert "the plan of all sources for {'x': 3} is" in found[0]
+    assert "the plan of d.1 for {'x': 3} is" in found[1]
+    forwarding.invalidate()
+    assert problems(forwarding, more) == ""
+
+
+def test_a_neighbour_that_no_plan_knows_of_is_reported() -> None:
+    forwarding = remembering()
+    forwarding.neighbours["Z"] = True
+    assert "should be Plan(everyone=('F', 'M', 'N', 'Z')" in problems(forwarding)
+
+
+@pytest.mark.parametrize("source", ["M", "d.1"])
+def test_a_corrupt_plan_is_reported(source: str) -> None:
+    forwarding = remembering()
+    rest = split_head(encode_head("p.1", {"x": 1}))[1]
+    plans = forwarding.known[source].plans
+    right = plans[rest]
+    for wrong in (Plan(("N",), right.without), Plan(right.everyone, {})):
+        plans[rest] = wrong
+        assert f"for {{'x': 1}} is {wrong}, but should be {right}" in problems(forwarding)
+    plans[rest] = right
+    assert problems(forwarding) == ""
+    plans[b"\x91"] = right
+    assert "is remembered under b'\\x91'" in problems(forwarding)
+
+
+def test_a_corrupt_plan_by_destinations_is_reported() -> None:
+    forwarding = remembering()
+    forwarding._plan_by_destinations[("M", "N")] = Plan(("M",), {"M": ()})
+    assert problems(forwarding).startswith("the plan for the destinations ('M', 'N') is Plan(")
+
+
+def test_a_router_that_has_not_forgotten_is_reported() -> None:
+    forwarding = remembering()
+    router = forwarding.router
+    head = encode_head("p.1", {"x": 1})
+    forwarding.inform_router("M", head)
+    assert problems(forwarding) == ""
+    with patch.object(router, "clear"):
+        forwarding.invalidate()
+    assert problems(forwarding).startswith("the router remembers Plan(everyone=('F', 'M', 'N')")

@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 from sapwood.filters.values import Value
+from sapwood.matching import MatchIndex
 from sapwood.protocol.broker import Broker, BrokerConfig
 from sapwood.protocol.effects import Effect, Forward, Record, Send
 from sapwood.protocol.events import (
@@ -259,3 +260,9 @@ class Line(Wired):
 def random_links(n: int, random: Random) -> list[tuple[str, str]]:
     """The links of a random tree."""
     return [(f"B{random.randrange(1, number)}", f"B{number}") for number in range(2, n + 1)]
+
+
+def load_engine(broker: Broker) -> None:
+    """Let the engine match for a broker, and compiled code route its long reads, from now on."""
+    assert isinstance(broker.forwarding.index, MatchIndex)
+    broker.forwarding.index.engine()

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from sapwood.protocol.forwarding import Forwarding
-from sapwood.sim.run import Recorder, Result, Simulation
+from sapwood.sim.run import Result, Simulation
 from sapwood.sim.scenario import Scenario, from_mapping
 from sapwood.sim.workloads.action import Action, ActionKind
 from sapwood.trace.digest import digest
@@ -158,20 +158,7 @@ def test_a_violation_that_shows_at_once_ends_the_run(monkeypatch: pytest.MonkeyP
 
 
 def test_what_is_lost_shows_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Forwarding, "forget", lambda self: None)
+    monkeypatch.setattr(Forwarding, "invalidate", lambda self: None)
     result = Simulation(scenario()).run()
     assert result.violations > 0
     assert result.summary()["violations"] == result.violations
-
-
-def test_rows_are_counted_for_each_broker() -> None:
-    rows: list[Row] = []
-    recorder = Recorder("r", [rows.append])
-    recorder.now = lambda: 1.5
-    for broker in ("A", "B", "A"):
-        recorder(broker, "clock", message="m")
-    assert [(row.broker, row.step, row.at, row.message) for row in rows] == [
-        ("A", 1, 1.5, "m"),
-        ("B", 1, 1.5, "m"),
-        ("A", 2, 1.5, "m"),
-    ]

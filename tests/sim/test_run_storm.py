@@ -13,9 +13,9 @@ import pytest
 
 from sapwood.routing.algorithms import peer_to_peer
 from sapwood.sim.network import Network
-from sapwood.sim.run import Recorder
 from sapwood.sim.topology.delays import UniformDelay
 from sapwood.trace.judge.checkers import Checker
+from sapwood.trace.recorder import Recorder
 from sapwood.trace.schema import CLOCK, RunSettings
 
 LINKS = [("A", "B"), ("B", "C")]

@@ -99,7 +99,7 @@ class Run:
         self._workload = Workload(plan.workload, plan.seed)
         events = self._workload.events(2 * plan.events)
         self._events, self._earlier_events = events[: plan.events], events[plan.events :]
-        self._index: MatchIndex[int] = MatchIndex()
+        self._index: MatchIndex[int] = MatchIndex(keeps_filters=False)
         self._counting = CountingIndex()
         self._naive = Naive(self._events[: plan.naive_events])
         self._keys = list(range(plan.filters))

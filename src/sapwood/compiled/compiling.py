@@ -28,15 +28,18 @@ _IMPORT = re.compile(
 
 
 def _modules(source: str) -> Iterator[Path]:
-    """Where the modules lie that a source imports from this project, and perhaps some that are not.
+    """Where the modules lie that a source imports from this project; some may not be there.
 
-    A name that is imported may be a module or something inside one.
+    A name that is imported is a module of a package or something inside a module.
     """
     for package, names, module in _IMPORT.findall(source):
         path = _ROOT.joinpath(*(package or module).split("."))
-        yield path.with_suffix(".py")
-        yield path / "__init__.py"
-        yield from (path / f"{name}.py" for name in re.findall(r"\w+", names))
+        inside = {path / f"{name}.py" for name in re.findall(r"\w+", names)}
+        modules = {module for module in inside if _source(module) is not None}
+        yield from modules
+        if modules != inside or not inside:
+            yield path.with_suffix(".py")
+            yield path / "__init__.py"
 
 
 @cache
@@ -66,13 +69,13 @@ def stamp_of(path: Path) -> str:
 _stamp_of = cache(stamp_of)
 
 
-def _compiled(function: Function, **options: bool) -> Function:
+def _compiled(function: Function, *, nogil: bool) -> Function:
     """Compile a function and keep its code on disk, if there is a place for it."""
     path = Path(function.__code__.co_filename)
     try:
-        compiled: Any = njit(cache=True, **options)(function)
+        compiled: Any = njit(cache=True, nogil=nogil)(function)
     except RuntimeError:  # Numba found no folder to write to
-        compiled = njit(**options)(function)
+        compiled = njit(nogil=nogil)(function)
     else:
         if path.is_file():  # else Numba's own stamp, that of the archive, will do
             cache_file = compiled._cache._cache_file  # noqa: SLF001 - Numba offers no other way
@@ -83,7 +86,7 @@ def _compiled(function: Function, **options: bool) -> Function:
 
 def kernel(function: Function) -> Function:
     """Compile a function that Python calls; its code is kept on disk."""
-    return _compiled(function)
+    return _compiled(function, nogil=False)
 
 
 def nogil_kernel(function: Function) -> Function:

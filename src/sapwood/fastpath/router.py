@@ -29,9 +29,6 @@ from sapwood.matching import MatchIndex
 
 Plan = TypeVar("Plan")
 
-LONG_READ_BYTES = 2048
-"""Length of a read from which on compiled code pays: some sixteen frames."""
-
 _SIZE_MIN = 1024
 
 
@@ -39,7 +36,7 @@ class RoutedRun(NamedTuple):
     """Frames of a read that lie one behind the other and go to the same destinations."""
 
     plan: int
-    """The number of their plan, or LOOK_CLOSER for a single frame that is not decided."""
+    """The number of their plan; negative (LOOK_CLOSER) for a single frame that is not decided."""
     start: int
     end: int
     frames: int

@@ -39,8 +39,9 @@ from sapwood.matching.layout import (
     Memory,
 )
 from sapwood.matching.lookup import ValueLookup
+from sapwood.matching.members import members_of
 from sapwood.matching.stores import number_bits
-from sapwood.matching.vocabulary import Vocabulary, members_of
+from sapwood.matching.vocabulary import Vocabulary
 
 
 class Waiting:

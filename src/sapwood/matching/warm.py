@@ -6,13 +6,13 @@ from sapwood.filters import kinds
 from sapwood.filters.constraint import ANY_TEXT, MISSING, PRESENT, Constraint
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
-from sapwood.matching.index import MatchIndex
+from sapwood.matching.engine import CompiledIndex
 from sapwood.matching.segments import NEW_ROWS_MAX
 
 
 def exercise() -> None:
     """Do everything that an index can do, once, on a small one."""
-    index: MatchIndex[int] = MatchIndex()
+    index: CompiledIndex[int] = CompiledIndex()
     for key in range(4 * NEW_ROWS_MAX):
         constraints = _constraints(key)
         name = "abc"[key % 3]

@@ -37,7 +37,8 @@ from sapwood.protocol.events import (
     SurveyRequested,
     Tick,
 )
-from sapwood.protocol.forwarding import Forwarding, Parts
+from sapwood.protocol.forwarding import Forwarding, SharedHeads
+from sapwood.protocol.inbound import Admission, DecodeHead, FrameReader
 from sapwood.protocol.messages import (
     CODEC,
     Advertise,
@@ -51,7 +52,6 @@ from sapwood.protocol.messages import (
     Unadvertise,
     Unsubscribe,
 )
-from sapwood.protocol.reading import DecodeHead, Gate, Reader
 from sapwood.protocol.settling import Settling
 from sapwood.routing.algorithms import FLOODING, check_algorithm
 from sapwood.routing.strategy import Entry
@@ -113,7 +113,7 @@ class Broker:
         config: BrokerConfig,
         *,
         decode: DecodeHead = decode_head,
-        parts: Parts | None = None,
+        parts: SharedHeads | None = None,
         parse: ParseFilter = Filter,
     ) -> None:
         self.config = config
@@ -133,14 +133,14 @@ class Broker:
             self.report,
         )
         self._parse = parse
-        gate = Gate(
+        admission = Admission(
             rejection=self._rejection,
             is_client=self.clients.__contains__,
             refusal=self._refusal,
             control=self._decoded,
             restricts_clients=config.advertisements_required,
         )
-        self._read = Reader(self.forwarding, gate, self.drops, decode).read
+        self._read = FrameReader(self.forwarding, admission, self.drops, decode).read
         self._handlers: dict[type, Callable[[Any, float], list[Effect]]] = {
             ControlReceived: self._told,
             LinkUp: self._link_up,
@@ -333,7 +333,7 @@ class Broker:
 
     def _advertisements_changed(self, source: str) -> None:
         """What a client may publish has changed, or what a neighbour has to be asked for."""
-        self.forwarding.forget()
+        self.forwarding.invalidate()
         self.subscriptions.rescope(source)
 
     def _scope(self, neighbour: str) -> Scope | None:
@@ -440,7 +440,7 @@ class Broker:
         for table in (self.subscriptions, self.advertisements):
             for entry in table.of(destination):
                 self._remove(table, destination, entry.id)
-        self.forwarding.forget()
+        self.forwarding.invalidate()
 
     def _tick(self, event: Tick, now: float) -> list[Effect]:
         return self.settling.tick(now)

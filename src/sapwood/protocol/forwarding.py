@@ -11,17 +11,25 @@ not with the product, and that what one has published is known for all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from sapwood.errors import FrameError
-from sapwood.fastpath.router import Router
+from sapwood.errors import FrameError, SapwoodError
+from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 from sapwood.matching import MatchIndex
+from sapwood.matching.shared import SharedFilters, SharedIndex
 from sapwood.routing.strategy import Entry
+from sapwood.wire.frames import decode_head
+
+if TYPE_CHECKING:
+    from sapwood.fastpath.router import Router
 
 Destinations: TypeAlias = tuple[str, ...]
 """Neighbours and clients, sorted."""
+
+Key: TypeAlias = tuple[str, str]
+"""Of an entry of the table: its destination and its id there."""
 
 NOWHERE: Destinations = ()
 
@@ -32,6 +40,7 @@ SHORT_TEXT_END = 0xC0
 _TEXT_8 = 0xD9
 PAIR_AND_SHORT_TEXT = 2 - _SHORT_TEXT
 _PAIR_AND_TEXT_8 = 3
+_ANY_PUBLISHER = bytes([_PAIR, _SHORT_TEXT + 1]) + b"p"
 
 
 class Plan(NamedTuple):
@@ -42,39 +51,30 @@ class Plan(NamedTuple):
     """Everyone but the key, for each neighbour among them: it does not get back what it sent."""
 
 
-class Parts:
-    """Parts of heads that were found to be right, one object for all that are equal.
+class SharedHeads:
+    """What brokers of one process share: parts of well-formed heads, and what was matched.
 
-    Brokers in one process may share them. Each remembers the same ones; so what they look at is
-    the same, and near at hand for the processor.
+    Of parts that are equal there is one object, which the processor then has near at hand. And
+    attributes that one broker has matched, none of them has to decode or match again.
     """
 
-    def __init__(self, parts_max: int) -> None:
+    def __init__(self, heads_max: int) -> None:
         self.publishers: set[bytes] = set()
         """The beginnings of heads; whether a source may send them is not said."""
-        self._attributes: dict[bytes, bytes] = {}
-        self._parts_max = parts_max
+        self.filters = SharedFilters(heads_max)
+        """Those of all brokers; what matched is known by the rest of the head."""
+        self._heads_max = heads_max
 
     def add_publisher(self, part: bytes) -> None:
-        """The beginning of a head decodes."""
+        """Note the beginning of a head that decodes."""
         if part not in self.publishers:
-            if len(self.publishers) >= self._parts_max:
+            if len(self.publishers) >= self._heads_max:
                 self.publishers.clear()
             self.publishers.add(part)
 
-    def attributes(self, part: bytes) -> bytes:
-        """The object that stands for the rest of a head."""
-        known = self._attributes.get(part)
-        if known is not None:
-            return known
-        if len(self._attributes) >= self._parts_max:
-            self._attributes.clear()
-        self._attributes[part] = part
-        return part
 
-
-class Known(NamedTuple):
-    """What is known about notifications from one source."""
+class SourceMemory(NamedTuple):
+    """What is remembered about notifications from one source."""
 
     publishers: set[bytes]
     """The beginnings of heads that the source may send. Neighbours may send whatever is right, so
@@ -115,25 +115,39 @@ def split_head(head: bytes) -> tuple[bytes, bytes]:
 class Forwarding:
     """Who wants what, and what was found out about it lately."""
 
-    def __init__(self, remembered_max: int, parts: Parts | None = None) -> None:
-        self.index: MatchIndex[tuple[str, str]] = MatchIndex()
+    def __init__(self, remembered_max: int, heads: SharedHeads | None = None) -> None:
+        self.index: MatchIndex[Key] | SharedIndex[Key]
+        self._shared: SharedIndex[Key] | None = None
+        """The index, if its filters are shared."""
+        if heads is None:
+            self.index = MatchIndex()
+        else:
+            self.index = self._shared = SharedIndex(heads.filters)
         self.neighbours: dict[str, bool] = {}
         """Those in the tree, and whether each gets everything."""
-        self.known: dict[str, Known] = {}
+        self.known: dict[str, SourceMemory] = {}
         self._flooded: list[str] = []
         self._plans: dict[bytes, Plan] = {}
-        self._same: dict[Destinations, Plan] = {}
+        self._plan_by_destinations: dict[Destinations, Plan] = {}
         self._router: Router[Plan] | None = None
         self._remembered = 0
         self._remembered_max = remembered_max
-        self._parts = Parts(remembered_max) if parts is None else parts
+        self._heads = SharedHeads(remembered_max) if heads is None else heads
 
     @property
     def router(self) -> Router[Plan]:
-        """The same in compiled code, for long reads; made for the first of them."""
+        """The same in compiled code, for long reads; made, and loaded, for the first of them."""
         if self._router is None:
+            from sapwood.fastpath.router import Router  # noqa: PLC0415 - compiled code
+
+            assert isinstance(self.index, MatchIndex)
             self._router = Router(self.index, self._plan, self._remembered_max)
         return self._router
+
+    @property
+    def may_route(self) -> bool:
+        """Whether long reads are for the router: nobody has to wait for its code to be loaded."""
+        return self.index.has_engine
 
     def open(self, neighbour: str, *, everything: bool) -> None:
         """A neighbour gets every notification, or what it wants."""
@@ -147,31 +161,31 @@ class Forwarding:
 
     def _neighbours_changed(self) -> None:
         self._flooded = [name for name, everything in self.neighbours.items() if everything]
-        self.forget()
+        self.invalidate()
 
     def add(self, entry: Entry) -> None:
         """A destination wants what a filter matches."""
         self.index.add((entry.destination, entry.id), entry.filter, entry.destination)
-        self.forget()
+        self.invalidate()
 
     def remove(self, destination: str, entry_id: str) -> None:
         """A destination no longer wants what it wanted under an id."""
         self.index.remove((destination, entry_id))
-        self.forget()
+        self.invalidate()
 
-    def forget(self) -> None:
-        """What was decided may not hold any more, nor who may send what."""
+    def invalidate(self) -> None:
+        """Drop every answer that is remembered: the table, or who may send what, has changed."""
         self.known.clear()
         self._plans.clear()
-        self._same.clear()
+        self._plan_by_destinations.clear()
         self._remembered = 0
         if self._router is not None:
             self._router.clear()
 
-    def prepare(self, notifications: Sequence[tuple[bytes, dict[str, Value]]]) -> None:
-        """Make plans for many notifications at once, given by head and attributes.
+    def match_ahead(self, notifications: Sequence[tuple[bytes, dict[str, Value]]]) -> None:
+        """Match many notifications at once, given by head and attributes, and keep their plans.
 
-        To match them together is much cheaper than one by one. Raises a SapwoodError, and makes no
+        Together they are much cheaper than one by one. Raises a SapwoodError, and makes no
         plans, if the attributes of one are none.
         """
         new = {}
@@ -185,7 +199,7 @@ class Forwarding:
         for rest, wanted in zip(new, found, strict=True):
             self._plans[rest] = self._plan(wanted)
 
-    def decide(
+    def destinations_of(
         self, source: str, head: bytes, attributes: dict[str, Value], *, restricted: bool
     ) -> Destinations:
         """Where a notification from a source goes; remembered for the next like it.
@@ -196,40 +210,123 @@ class Forwarding:
         publisher, rest = split_head(head)
         plan = self._plans.get(rest)
         if plan is None:
-            plan = self._plan(self.index.destinations(attributes))
+            if self._shared is None:
+                plan = self._plan(self.index.destinations(attributes))
+            else:
+                rest, filters = self._heads.filters.match(rest, attributes)
+                plan = self._plan(self._shared.owed(filters))
         if self._remembered >= self._remembered_max:
-            self.forget()
+            self.invalidate()
         self._remembered += 1
         known = self.known.get(source)
         if known is None:
-            publishers = self._parts.publishers if source in self.neighbours else set()
-            known = self.known[source] = Known(publishers, {} if restricted else self._plans)
-        if known.publishers is self._parts.publishers:
-            self._parts.add_publisher(publisher)
+            publishers = self._heads.publishers if source in self.neighbours else set()
+            known = self.known[source] = SourceMemory(publishers, {} if restricted else self._plans)
+        if known.publishers is self._heads.publishers:
+            self._heads.add_publisher(publisher)
         else:
             known.publishers.add(publisher)
-        rest = self._parts.attributes(rest)
         known.plans[rest] = self._plans[rest] = plan
         if self._router is not None and not restricted:
             self._router.remember(source, publisher, rest, plan)
         return plan.without.get(source, plan.everyone)
 
-    def teach(self, source: str, head: bytes) -> None:
-        """Let the router know what is known here: it may be younger, or have made room."""
+    def recall(self, plans: dict[bytes, Plan], rest: bytes) -> Plan | None:
+        """The plan for attributes that another broker has matched, if one has; remembered.
+
+        ``plans`` are those in which none was found. What a restricted source may send has to be
+        decided from the attributes, so nothing is recalled for it.
+        """
+        matched = self._heads.filters.matched.get(rest)
+        if matched is None or self._shared is None or plans is not self._plans:
+            return None
+        rest, filters = matched
+        plan = self._plan(self._shared.owed(filters))
+        if self._remembered >= self._remembered_max:
+            self.invalidate()
+        self._remembered += 1
+        plans[rest] = plan
+        return plan
+
+    def inform_router(self, source: str, head: bytes) -> None:
+        """Hand the plan remembered for a head to the router, which may lack it.
+
+        It may be younger than the plan, or have made room.
+        """
         publisher, rest = split_head(head)
         plan = self._plans.get(rest)
         if self._router is not None and plan is not None:
             self._router.remember(source, publisher, rest, plan)
 
-    def _plan(self, wanted: list[str]) -> Plan:
+    def _plan(self, wanted: Iterable[str]) -> Plan:
         """The plan for those who want something; one for all attributes that go there."""
         everyone = tuple(sorted({*wanted, *self._flooded} if self._flooded else wanted))
-        plan = self._same.get(everyone)
+        plan = self._plan_by_destinations.get(everyone)
         if plan is None:
-            without = {
-                name: tuple(other for other in everyone if other != name)
-                for name in everyone
-                if name in self.neighbours
-            }
-            plan = self._same[everyone] = Plan(everyone, without)
+            plan = self._plan_by_destinations[everyone] = self._new_plan(everyone)
         return plan
+
+    def problems(self, entries: Iterable[Entry]) -> Iterator[str]:
+        """Where the index and the remembered plans differ from the entries of the routing table.
+
+        Changes nothing. Of the router only the plans can be read, not the attributes they are for:
+        one that is not remembered here as well was made before the last change.
+        """
+        table = {(entry.destination, entry.id): entry for entry in entries}
+        yield from self._index_problems(table)
+        filters: dict[str, list[Filter]] = {}
+        for entry in table.values():
+            filters.setdefault(entry.destination, []).append(entry.filter)
+        yield from self._plan_problems("all sources", self._plans, filters)
+        for source, memory in self.known.items():
+            if memory.plans is not self._plans:
+                yield from self._plan_problems(source, memory.plans, filters)
+        for everyone, plan in self._plan_by_destinations.items():
+            if plan != self._new_plan(everyone):
+                yield f"the plan for the destinations {everyone} is {plan}"
+        for plan in [] if self._router is None else self._router.plans:
+            if self._plan_by_destinations.get(plan.everyone) is not plan:
+                yield f"the router remembers {plan}, which is out of date"
+
+    def _index_problems(self, table: dict[Key, Entry]) -> Iterator[str]:
+        held = {entry.key: entry for entry in self.index.entries()}
+        for destination, entry_id in sorted(table.keys() - held.keys()):
+            yield f"{destination} {entry_id} is in the table and not in the index"
+        for destination, entry_id in sorted(held.keys() - table.keys()):
+            yield f"{destination} {entry_id} is in the index and not in the table"
+        for key in sorted(table.keys() & held.keys()):
+            expected, found = table[key], held[key]
+            if (expected.destination, expected.filter) != (found.destination, found.filter):
+                yield (
+                    f"{expected.destination} {expected.id} wants {expected.filter}, "
+                    f"but in the index {found.destination} wants {found.filter}"
+                )
+
+    def _plan_problems(
+        self, sources: str, plans: dict[bytes, Plan], filters: dict[str, list[Filter]]
+    ) -> Iterator[str]:
+        """Plans that are not what follows from the filters of each destination."""
+        for rest, plan in plans.items():
+            try:
+                _, attributes = decode_head(_ANY_PUBLISHER + rest)
+            except SapwoodError as problem:
+                yield f"a plan for {sources} is remembered under {rest!r}: {problem}"
+                continue
+            wanted = {
+                destination
+                for destination, own in filters.items()
+                if any(one.matches(attributes) for one in own)
+            }
+            flooded = {name for name, everything in self.neighbours.items() if everything}
+            right = self._new_plan(sorted(wanted | flooded))
+            if plan != right:
+                yield f"the plan of {sources} for {attributes} is {plan}, but should be {right}"
+
+    def _new_plan(self, everyone: Sequence[str]) -> Plan:
+        """The plan for these destinations, which are sorted."""
+        without = {
+            name: tuple(other for other in everyone if other != name)
+            for name in everyone
+            if name in self.neighbours
+        }
+        return Plan(tuple(everyone), without)

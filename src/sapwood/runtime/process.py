@@ -15,6 +15,7 @@ import uvloop
 
 from sapwood.fastpath.scanning import scan_long
 from sapwood.fastpath.warm import exercise
+from sapwood.matching import preload
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.server import Server
 from sapwood.wire.scan import use_for_long_reads
@@ -46,7 +47,7 @@ def _warm(settings: Settings, tell: Tell) -> None:
     patience = threading.Timer(_PATIENCE_SECONDS, tell, [text])
     patience.daemon = True
     patience.start()
-    exercise()
+    preload(exercise)
     use_for_long_reads(scan_long)
     patience.cancel()
 

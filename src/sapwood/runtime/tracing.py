@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from sapwood.errors import TraceWriteError
 from sapwood.runtime.config.settings import TraceSettings
-from sapwood.trace.columns import warm as tracing_warm
+from sapwood.trace.columns import warm
 from sapwood.trace.columns.frames import Frames
 from sapwood.trace.columns.orders import Orders
 from sapwood.trace.columns.segment import NO_FRAMES, Begun, Happening, Item, Segment
@@ -76,7 +76,7 @@ class Tracer:
 
     def start(self, now: float) -> None:
         """Begin to write; if the session before this one crashed, rows of it may be missing."""
-        tracing_warm.exercise()
+        warm.exercise()
         if self._writer.interrupted:
             self.record(now, TRACE_GAP, {})
         self._thread.start()

@@ -31,7 +31,7 @@ from sapwood.protocol.events import (
     LinkUp,
     Tick,
 )
-from sapwood.protocol.forwarding import Parts
+from sapwood.protocol.forwarding import SharedHeads
 from sapwood.protocol.invariants import network_problems
 from sapwood.protocol.messages import Advertise, Message, Subscribe, Unadvertise, Unsubscribe
 from sapwood.routing.algorithms import Edge, check_edge_routing
@@ -111,7 +111,7 @@ class Network:
         self._record = record
         self._config = dict(config or {})
         self._decode = lru_cache(MEMO_MAX)(decode_head)
-        self._parts = Parts(MEMO_MAX)
+        self._parts = SharedHeads(MEMO_MAX)
         self._parse = lru_cache(MEMO_MAX)(Filter)
         self._effects: dict[type, Callable[[Station, Any], None]] = {
             Send: self._send,

@@ -21,11 +21,9 @@ from sapwood.trace.digest import Digest
 from sapwood.trace.judge.checkers import Checker
 from sapwood.trace.judge.verdict import VIOLATIONS, Verdict, Violation
 from sapwood.trace.judge.watch import Watch
+from sapwood.trace.recorder import Recorder, Sink
 from sapwood.trace.schema import CLOCK, Row, RunSettings
 from sapwood.wire.frames import split
-
-Sink = Callable[[Row], None]
-"""Takes the rows of a run as they happen."""
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,25 +54,6 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         if self.checked:
             counts |= {kind: getattr(self.verdict, kind) for kind in (*VIOLATIONS, "early")}
         return counts
-
-
-class Recorder:
-    """Makes rows of what a network tells, in the order it happens, and hands them on."""
-
-    def __init__(self, run: str, sinks: Sequence[Sink]) -> None:
-        self.run = run
-        self.now: Callable[[], float] = lambda: 0.0
-        self._sinks = sinks
-        self._steps: dict[str, int] = {}
-
-    def __call__(self, broker: str, kind: str, **fields: Any) -> None:
-        """Record something at a broker."""
-        step = self._steps[broker] = self._steps.get(broker, 0) + 1
-        row = Row(
-            run=self.run, broker=broker, session=1, step=step, at=self.now(), kind=kind, **fields
-        )
-        for sink in self._sinks:
-            sink(row)
 
 
 class ViolationFound(Exception):  # noqa: N818 - not an error of ours: it ends a run early

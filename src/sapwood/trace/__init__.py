@@ -1,6 +1,6 @@
 """Traces: what brokers record about themselves, and whether it shows that they did their job.
 
-- `schema`: what a row holds; `digest`: one short text for a run
+- `schema`: what a row holds; `recorder` makes rows; `digest`: one short text for a run
 - `files`: Parquet files of rows (pyarrow is loaded on first use)
 - `columns`, `runfile`: what a live broker noted as columns, and our own Parquet writer for them
 - `judge`: the definitions of correctness, and everything about one notification

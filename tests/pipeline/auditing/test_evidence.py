@@ -9,9 +9,10 @@ import pyarrow as pa
 import pytest
 
 from sapwood.errors import TraceRowError
-from sapwood.pipeline.auditing.evidence import NEVER, Evidence, RunFacts, by_run, gather
+from sapwood.pipeline.auditing.evidence import Evidence, RunFacts, by_run, gather
 from sapwood.pipeline.spark.local import to_frame
 from sapwood.trace import Row
+from sapwood.trace.judge.rules import NEVER
 from tracing.making import Recorder
 
 if TYPE_CHECKING:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
 
 from sapwood.pipeline.auditing import kernels
+from sapwood.trace.judge import rules
 
 
 def test_the_hash_is_that_of_spark() -> None:
@@ -73,3 +75,14 @@ def test_a_stream_is_followed_until_its_order_goes_back(seed: int) -> None:
     )  # fmt: skip
     assert set(closed.tolist()) <= {0}
     assert [row[:5] for row in (*states.tolist(), *standing.tolist())] == expected
+
+
+def test_a_cached_kernel_is_current_only_with_the_rules_it_was_compiled_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stamp = kernels._stamp()
+    assert kernels.owe._cache._cache_file._source_stamp == stamp  # type: ignore[attr-defined]
+    changed = tmp_path / "rules.py"
+    changed.write_text(Path(rules.__file__).read_text() + "\n")
+    monkeypatch.setattr(rules, "__file__", str(changed))
+    assert kernels._stamp.__wrapped__() != stamp

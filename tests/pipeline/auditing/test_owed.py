@@ -11,8 +11,9 @@ import pytest
 
 from sapwood.filters import Filter
 from sapwood.pipeline.auditing import kernels, owed
-from sapwood.pipeline.auditing.evidence import Evidence, Stated, _arrange
+from sapwood.pipeline.auditing.evidence import Evidence, _arrange
 from sapwood.pipeline.auditing.owed import _by_number, _Owed, _pairs, _Sums
+from sapwood.trace.judge.rules import Validity
 
 FILTERS = ("x = 1", "x > 1", "y = 1", "true")
 
@@ -22,10 +23,10 @@ def evidence(random: Random, *, required: bool) -> Evidence:
     found.filters = FILTERS
     for client in range(6):
         found.subscriptions[f"c{client}.1"] = [
-            Stated(number, 0.0, random.randint(0, 10), random.choice([12.0, 25.0]), (0.0,))
+            Validity(number, 0.0, random.randint(0, 10), random.choice([12.0, 25.0]), (0.0,))
             for number in random.sample(range(4), random.randint(1, 4))
         ]
-    found.advertisements = {"p0.1": [Stated(1, 0.0, 2.0, 15.0, (0.0,))]}
+    found.advertisements = {"p0.1": [Validity(1, 0.0, 2.0, 15.0, (0.0,))]}
     found.clients = tuple(found.subscriptions)
     _arrange(found)
     return found
@@ -108,8 +109,8 @@ def test_publications_in_one_situation_share_a_cell() -> None:
     found = Evidence("r", 1.0, 20.0, False)
     found.filters = ("x = 1",)
     found.subscriptions = {
-        "a.1": [Stated(0, 0.0, 2.0, 9.0, (0.0,))],
-        "b.1": [Stated(0, 0.0, 4.0, 25.0, (0.0,))],
+        "a.1": [Validity(0, 0.0, 2.0, 9.0, (0.0,))],
+        "b.1": [Validity(0, 0.0, 4.0, 25.0, (0.0,))],
     }
     found.clients = tuple(found.subscriptions)
     _arrange(found)

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sapwood.pipeline.auditing.evidence import NEVER, Evidence, Stated
-from sapwood.pipeline.auditing.pairs import EARLY, UNJUDGED, _verdict, odd_pairs
+from sapwood.pipeline.auditing.evidence import Evidence
+from sapwood.pipeline.auditing.pairs import _verdict, odd_pairs
 from sapwood.pipeline.spark.local import to_frame
 from sapwood.trace.judge.gaps import Gaps
-from sapwood.trace.judge.verdict import LOST, UNEXPECTED
+from sapwood.trace.judge.rules import NEVER, Validity
+from sapwood.trace.judge.verdict import EARLY, LOST, UNEXPECTED, UNJUDGED
 from tracing.making import Recorder
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 def evidence() -> Evidence:
     found = Evidence("r", 1.0, 100.0, False)
-    found.subscriptions = {"ann.1": [Stated(0, 2.0, 3.0, 10.0, (2.0, 4.0))]}
+    found.subscriptions = {"ann.1": [Validity(0, 2.0, 3.0, 10.0, (2.0, 4.0))]}
     return found
 
 
@@ -69,7 +70,7 @@ def test_verdicts(
 
 
 def test_a_declaration_that_never_ended_obliges_for_ever() -> None:
-    declaration = Stated(0, 0.0, 1.0, NEVER, (0.0,))
+    declaration = Validity(0, 0.0, 1.0, NEVER, (0.0,))
     assert declaration.obliges(1e9, 1.0)
 
 

@@ -36,7 +36,7 @@ def test_from_its_row_to_the_row_that_ends_it() -> None:
         ended,
     )
     assert (declaration.settled, declaration.seen) == (3, [1, 2, 3, 4])
-    assert [declaration.last_seen(at) for at in (1, 2.5, 9)] == [1, 2, 4]
+    assert [declaration.validity(2).last_seen(at) for at in (1, 2.5, 9)] == [1, 2, 4]
 
 
 def test_settled_by_its_row_or_by_time_whichever_is_first() -> None:
@@ -52,9 +52,9 @@ def test_when_it_counts() -> None:
     trace.unsubscribe(10, "ann.1")
     declaration = one(trace)
     times = (0.9, 1.0, 2.9, 3.0, 7.9, 8.0, 10.0, 10.1, 12.0, 12.1)
-    assert [at for at in times if declaration.was_in_force(at, 2)] == list(times[1:9])
-    assert [at for at in times if declaration.obliges(at, 2)] == [3.0, 7.9]
-    assert [at for at in times if declaration.is_settled(at, 2)] == [3.0, 7.9, 8.0, 10.0]
+    assert [at for at in times if declaration.validity(2).was_in_force(at, 2)] == list(times[1:9])
+    assert [at for at in times if declaration.validity(2).obliges(at, 2)] == [3.0, 7.9]
+    assert [at for at in times if declaration.validity(2).is_settled(at)] == [3.0, 7.9, 8.0, 10.0]
 
 
 def test_a_declaration_may_be_made_again() -> None:

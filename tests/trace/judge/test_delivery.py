@@ -31,6 +31,7 @@ def test_standing_is_what_each_declaration_says_of_itself(seed: int) -> None:
         assert set(owed) == {
             declaration.client
             for declaration in declarations.subscriptions.all
-            if declaration.number in numbers and declaration.obliges(quarter / 4, settle)
+            if declaration.number in numbers
+            and declaration.validity(settle).obliges(quarter / 4, settle)
         }
-        assert all(declaration.obliges(quarter / 4, settle) for declaration in owed.values())
+        assert all(each.validity(settle).obliges(quarter / 4, settle) for each in owed.values())

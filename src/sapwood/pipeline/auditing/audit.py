@@ -31,6 +31,7 @@ from sapwood.trace.judge.verdict import (
     OUT_OF_ORDER_CAUSAL,
     OUT_OF_ORDER_FIFO,
     UNEXPECTED,
+    UNJUDGED,
 )
 from sapwood.trace.schema import (
     DELIVERED,
@@ -281,7 +282,7 @@ class _Auditor:
                 counts[what] += count
             if what == DUPLICATED:
                 counts["delivered"] += count
-            elif what == pairs.UNJUDGED:
+            elif what == UNJUDGED:
                 counts["expected" if item["is_owed"] else "delivered"] -= count
 
     # --- order ----------------------------------------------------------------------------

@@ -22,49 +22,20 @@ from sapwood.pipeline.auditing.numbering import Numbers
 from sapwood.trace.files import arrow
 from sapwood.trace.judge.declarations import (
     DECLARATION_KINDS,
-    Declaration,
     DeclarationBook,
     Declarations,
     in_time,
 )
 from sapwood.trace.judge.filterbook import FilterBook
+from sapwood.trace.judge.rules import Validity
 from sapwood.trace.schema import Row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-NEVER = float("inf")
 _decode = msgspec.json.Decoder(dict[str, bool | int | float | str]).decode
 
 Floats = npt.NDArray[np.float64]
-
-
-class Stated(msgspec.Struct, frozen=True):
-    """One declaration of a client, with all its times."""
-
-    number: int
-    started: float
-    settled: float
-    """Since when it was in effect everywhere."""
-
-    ended: float
-    seen: tuple[float, ...]
-
-    def obliges(self, at: float, settle: float) -> bool:
-        """Whether what it matches, published at a time, has to be delivered."""
-        return self.settled <= at and self.ended > at + settle
-
-    def was_in_force(self, at: float, settle: float) -> bool:
-        """Whether something could be delivered because of it."""
-        return self.started <= at <= self.ended + settle
-
-    def is_settled(self, at: float) -> bool:
-        """Whether it was in effect everywhere at a time, and had not ended before."""
-        return self.settled <= at <= self.ended
-
-    def last_seen(self, at: float) -> float:
-        """When a row last showed that it stood, up to a time."""
-        return max((seen for seen in self.seen if seen <= at), default=self.started)
 
 
 class Evidence(msgspec.Struct):
@@ -87,8 +58,8 @@ class Evidence(msgspec.Struct):
     """Subscriptions, ordered by filter: client, settled since, ended; those on filter n are rows
     ``starts[n]:starts[n + 1]``."""
 
-    subscriptions: dict[str, list[Stated]] = msgspec.field(default_factory=dict)
-    advertisements: dict[str, list[Stated]] = msgspec.field(default_factory=dict)
+    subscriptions: dict[str, list[Validity]] = msgspec.field(default_factory=dict)
+    advertisements: dict[str, list[Validity]] = msgspec.field(default_factory=dict)
     """By client."""
 
     def matching(self, texts: list[str]) -> list[list[int]]:
@@ -146,26 +117,18 @@ def _evidence(run: str, facts: RunFacts, rows: list[Row]) -> Evidence:
         texts.setdefault(filters.number(row), row.filter or "")
     evidence = Evidence(run, facts.settle, facts.end, facts.advertisements_required)
     evidence.filters = tuple(texts[number] for number in range(len(texts)))
-    evidence.subscriptions = _stated(book.subscriptions, facts.settle)
-    evidence.advertisements = _stated(book.advertisements, facts.settle)
+    evidence.subscriptions = _validities(book.subscriptions, facts.settle)
+    evidence.advertisements = _validities(book.advertisements, facts.settle)
     evidence.clients = tuple(evidence.subscriptions)
     _arrange(evidence)
     return evidence
 
 
-def _stated(declarations: Declarations, settle: float) -> dict[str, list[Stated]]:
-    found: dict[str, list[Stated]] = {}
+def _validities(declarations: Declarations, settle: float) -> dict[str, list[Validity]]:
+    found: dict[str, list[Validity]] = {}
     for declaration in declarations.all:
-        found.setdefault(declaration.client, []).append(_state(declaration, settle))
+        found.setdefault(declaration.client, []).append(declaration.validity(settle))
     return found
-
-
-def _state(declaration: Declaration, settle: float) -> Stated:
-    ended = NEVER if declaration.ended is None else declaration.ended.at
-    settled = declaration.settled_at(settle)
-    return Stated(
-        declaration.number, declaration.started.at, settled, ended, tuple(declaration.seen)
-    )
 
 
 def _arrange(evidence: Evidence) -> None:

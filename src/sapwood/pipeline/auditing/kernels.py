@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 
 from sapwood.compiled.compiling import kernel, part
+from sapwood.trace.judge import rules
 
 Array = Any
 """A NumPy array; which type it holds is said where it is made."""
 
 _EMPTY_SLOTS = 64
+
+_obliges = part(rules.obliges)
 
 
 def new_table() -> tuple[Array, Array]:
@@ -159,10 +162,8 @@ def owe(
                 declaration_starts[filter_number], declaration_starts[filter_number + 1]
             ):
                 client = np.int64(declarations[declaration, 0])
-                is_owed = (
-                    declarations[declaration, 1] <= at[row]
-                    and declarations[declaration, 2] > at[row] + settle
-                )
+                settled, ended = declarations[declaration, 1], declarations[declaration, 2]
+                is_owed = _obliges(settled, ended, at[row], settle)
                 if not is_owed or stamps[client] == row:
                     continue
                 stamps[client] = row

@@ -16,6 +16,7 @@ import pyarrow as pa
 from sapwood.pipeline.auditing import kernels
 from sapwood.pipeline.auditing.evidence import Evidence, Floats, by_run
 from sapwood.pipeline.auditing.numbering import Numbering, Numbers
+from sapwood.trace.judge import rules
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -108,7 +109,7 @@ def _eligible(evidence: Evidence, batch: Any) -> Any:
     """Publications that oblige at all: attributes are known, and the trace goes on long enough."""
     at = batch.column("at").to_numpy(zero_copy_only=False)
     known = batch.column("attributes").is_valid().to_numpy(zero_copy_only=False)
-    return known & (at + evidence.settle <= evidence.end)
+    return known & rules.is_judged(at, evidence.settle, evidence.end)
 
 
 def _codes(encoded: Any) -> Numbers:

@@ -12,15 +12,14 @@ from pyspark.sql import functions as fn
 from sapwood.pipeline.auditing.evidence import Evidence, by_run
 from sapwood.pipeline.auditing.groups import GROUP
 from sapwood.pipeline.auditing.order import own_order
-from sapwood.trace.judge.gaps import BEGINNING, Gaps
-from sapwood.trace.judge.verdict import LOST, UNEXPECTED
+from sapwood.trace.judge import rules
+from sapwood.trace.judge.gaps import Gaps
+from sapwood.trace.judge.verdict import LOST, UNJUDGED
 from sapwood.trace.schema import DELIVERED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-EARLY: Final = "early"
-UNJUDGED: Final = "unjudged"
 PAIR: Final = (*GROUP, "sequence")
 _JUDGED: Final = (
     "run string, client string, publisher string, sequence bigint, is_owed boolean, "
@@ -130,27 +129,15 @@ def _judge(batch: Any, evidence: Evidence, gaps: Gaps) -> Any:
 
 
 def _verdict(pair: dict[str, Any], numbers: set[int], evidence: Evidence, gaps: Gaps) -> str:
-    """As in `sapwood.trace.judge.delivery`."""
+    """What one pair is, by the rules that the checkers follow."""
     at, client, settle = pair["published_at"], pair["client"], evidence.settle
-    declarations = [
-        declaration
-        for declaration in evidence.subscriptions.get(client, ())
-        if declaration.number in numbers
-    ]
+    matching = [each for each in evidence.subscriptions.get(client, ()) if each.number in numbers]
     if pair["is_owed"]:
-        seen = max(
-            declaration.last_seen(at)
-            for declaration in declarations
-            if declaration.obliges(at, settle)
-        )
-        return UNJUDGED if gaps.hide(client, seen, at + settle) else LOST
+        return rules.judge_missing(gaps, client, matching, at, settle)
     delivered_at = pair["delivered_at"]
     if at is None:
-        since = BEGINNING if pair["since"] is None else pair["since"]
-        until = delivered_at if pair["until"] is None else min(pair["until"], delivered_at)
-        return UNJUDGED if gaps.hide(pair["publisher"], since, until) else UNEXPECTED
+        publisher, since, until = pair["publisher"], pair["since"], pair["until"]
+        return rules.judge_unpublished(gaps, publisher, since, until, delivered_at)
     if pair["attributes"] is None:
         return UNJUDGED
-    if any(declaration.was_in_force(delivered_at, settle) for declaration in declarations):
-        return EARLY
-    return UNJUDGED if gaps.hide(client, BEGINNING, delivered_at) else UNEXPECTED
+    return rules.judge_unasked(gaps, client, matching, delivered_at, settle)

@@ -1,4 +1,4 @@
-"""StudyRun a study: what is left of it, spread over Spark, and what it comes to."""
+"""Run a study: what is left of it, spread over Spark, and what it comes to."""
 
 from __future__ import annotations
 

@@ -10,10 +10,10 @@ import msgspec
 
 from sapwood.sim.kernel import Action, Kernel
 from sapwood.sim.network import Network
-from sapwood.sim.run import Recorder, Sink
 from sapwood.sim.swarm.plan import PHASE_SECONDS, Case, Do, Step
 from sapwood.trace.judge.checkers import Checker
 from sapwood.trace.judge.verdict import Verdict
+from sapwood.trace.recorder import Recorder, Sink
 from sapwood.trace.schema import CLOCK, DELIVERED, Row, RunSettings
 
 EVENTS_MAX = 50_000

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from sapwood.errors import TraceRowError
+from sapwood.trace.judge import rules
 from sapwood.trace.judge.filterbook import FilterBook
 from sapwood.trace.schema import (
     ADVERTISED,
@@ -40,31 +41,14 @@ class Declaration:
         """When a row showed that the declaration stood, in order of time."""
 
     def settled_at(self, settle: float) -> float:
-        """When it was in effect everywhere: when the trace says so, or `settle` after it began."""
-        at_latest = self.started.at + settle
-        return at_latest if self.settled is None else min(self.settled, at_latest)
+        """When it was in effect everywhere."""
+        return rules.settled_at(self.started.at, self.settled, settle)
 
-    def was_in_force(self, at: float, settle: float) -> bool:
-        """Whether something could be delivered because of it: up to `settle` after its end."""
-        if at < self.started.at:
-            return False
-        return self.ended is None or at <= self.ended.at + settle
-
-    def obliges(self, at: float, settle: float) -> bool:
-        """Whether what it matches, published at a time, has to be delivered.
-
-        It does if the declaration had settled, and had not ended within `settle` after.
-        """
-        outlasts = self.ended is None or self.ended.at > at + settle
-        return outlasts and self.settled_at(settle) <= at
-
-    def is_settled(self, at: float, settle: float) -> bool:
-        """Whether it was in effect everywhere at a time, and had not ended before."""
-        return self.settled_at(settle) <= at and (self.ended is None or self.ended.at >= at)
-
-    def last_seen(self, at: float) -> float:
-        """When a row last showed that it stood, up to a time."""
-        return max((seen for seen in self.seen if seen <= at), default=self.started.at)
+    def validity(self, settle: float) -> rules.Validity:
+        """Its times, as the definitions of correctness take them."""
+        ended = rules.NEVER if self.ended is None else self.ended.at
+        settled = self.settled_at(settle)
+        return rules.Validity(self.number, self.started.at, settled, ended, tuple(self.seen))
 
 
 class Declarations:

@@ -8,11 +8,12 @@ from heapq import heappop, heappush
 
 import msgspec
 
+from sapwood.trace.judge import rules
 from sapwood.trace.judge.causes import Key, key_of
 from sapwood.trace.judge.declarations import Declaration, DeclarationBook, Declarations
 from sapwood.trace.judge.filterbook import FilterBook
 from sapwood.trace.judge.gaps import BEGINNING, Gaps
-from sapwood.trace.judge.verdict import LOST, UNEXPECTED, Findings
+from sapwood.trace.judge.verdict import EARLY, LOST, UNEXPECTED, UNJUDGED, Findings
 from sapwood.trace.schema import Row
 
 
@@ -93,22 +94,29 @@ def _expected(evidence: Evidence, standing: Standing, published: Row) -> dict[st
 
     What was published without its attributes being recorded obliges nobody.
     """
-    if published.attributes is None or published.at + evidence.settle > evidence.end:
+    is_judged = rules.is_judged(published.at, evidence.settle, evidence.end)
+    if published.attributes is None or not is_judged:
         return {}
-    matching = evidence.filters.matching(published)
-    owed = standing.owed(published.at, matching)
+    owed = standing.owed(published.at, evidence.filters.matching(published))
     if owed and evidence.advertisements_required and not _was_advertised(evidence, published):
         return {}
     return owed
 
 
 def _was_advertised(evidence: Evidence, published: Row) -> bool:
-    declarations = evidence.declarations.advertisements.of(published.publisher or "")
-    return any(
-        declaration.is_settled(published.at, evidence.settle)
-        for number in sorted(evidence.filters.matching(published) & declarations.keys())
-        for declaration in declarations[number]
-    )
+    advertisements = evidence.declarations.advertisements
+    matching = _matching(evidence, advertisements, published, published.publisher or "")
+    return any(each.is_settled(published.at) for each in matching)
+
+
+def _matching(
+    evidence: Evidence, declarations: Declarations, published: Row, client: str
+) -> Iterator[rules.Validity]:
+    """When each declaration of a client was valid whose filter matches a publication."""
+    own = declarations.of(client)
+    for number in sorted(evidence.filters.matching(published) & own.keys()):
+        for declaration in own[number]:
+            yield declaration.validity(evidence.settle)
 
 
 def _judge_expected(
@@ -123,27 +131,14 @@ def _judge_expected(
         if client in delivered:
             verdict.expected += 1
             verdict.delivered += 1
-        elif evidence.gaps and _may_be_hidden(evidence, published, client):
+            continue
+        matching = _matching(evidence, evidence.declarations.subscriptions, published, client)
+        at, settle = published.at, evidence.settle
+        if rules.judge_missing(evidence.gaps, client, matching, at, settle) == UNJUDGED:
             verdict.unjudged += 1
         else:
             verdict.expected += 1
             findings.violation(LOST, client, declaration.started, published)
-
-
-def _may_be_hidden(evidence: Evidence, published: Row, client: str) -> bool:
-    """Whether the delivery, or an end of the subscription, may have been in a gap.
-
-    The delivery has `settle` to happen. The subscription is known to have stood when a row about
-    it was last seen; after a gap a client that reconnects subscribes again, which is such a row.
-    """
-    declarations = evidence.declarations.subscriptions.of(client)
-    last_seen = max(
-        declaration.last_seen(published.at)
-        for number in evidence.filters.matching(published) & declarations.keys()
-        for declaration in declarations[number]
-        if declaration.obliges(published.at, evidence.settle)
-    )
-    return evidence.gaps.hide(client, last_seen, published.at + evidence.settle)
 
 
 def _judge_unasked(
@@ -151,35 +146,31 @@ def _judge_unasked(
 ) -> None:
     """A first delivery that was not expected: early, unexpected, or nobody can say."""
     verdict = findings.verdict
-    if published.attributes is None:
+    found = UNJUDGED
+    if published.attributes is not None:
+        matching = _matching(evidence, evidence.declarations.subscriptions, published, client)
+        settle = evidence.settle
+        found = rules.judge_unasked(evidence.gaps, client, matching, delivery.at, settle)
+    if found == UNJUDGED:
         verdict.unjudged += 1
-    elif _was_wanted(evidence, published, client, delivery):
+        return
+    verdict.delivered += 1
+    if found == EARLY:
         verdict.early += 1
-        verdict.delivered += 1
-    elif evidence.gaps.hide(client, BEGINNING, delivery.at):  # the subscription may be missing
-        verdict.unjudged += 1
     else:
-        verdict.delivered += 1
         findings.violation(UNEXPECTED, client, published, delivery)
-
-
-def _was_wanted(evidence: Evidence, published: Row, client: str, delivery: Row) -> bool:
-    declarations = evidence.declarations.subscriptions.of(client)
-    return any(
-        declaration.was_in_force(delivery.at, evidence.settle)
-        for number in evidence.filters.matching(published) & declarations.keys()
-        for declaration in declarations[number]
-    )
 
 
 def _judge_never_published(evidence: Evidence, findings: Findings) -> None:
     """Deliveries of what no row says was published."""
-    history = _History(evidence.published) if evidence.gaps else None
+    history = _History(evidence.published if evidence.gaps else {})
     for key, delivered in evidence.delivered.items():
         if key in evidence.published:
             continue
+        since, until = history.around(key)
         for client, delivery in delivered.items():
-            if history is not None and evidence.gaps.hide(key[0], *history.span(key, delivery)):
+            found = rules.judge_unpublished(evidence.gaps, key[0], since, until, delivery.at)
+            if found == UNJUDGED:
                 findings.verdict.unjudged += 1
             else:
                 findings.verdict.delivered += 1
@@ -194,14 +185,14 @@ class _History:
         for publisher, sequence, at in sorted(_publications(published)):
             self._times.setdefault(publisher, []).append((sequence, at))
 
-    def span(self, key: Key, delivery: Row) -> tuple[float, float]:
-        """The time within which a notification must have been published."""
+    def around(self, key: Key) -> tuple[float | None, float | None]:
+        """When its publisher published what came before a notification, and what came after."""
         publisher, sequence = key
         times = self._times.get(publisher, [])
         index = bisect_left(times, (sequence, BEGINNING))
-        since = times[index - 1][1] if index else BEGINNING
-        until = times[index][1] if index < len(times) else delivery.at
-        return since, min(until, delivery.at)
+        since = times[index - 1][1] if index else None
+        until = times[index][1] if index < len(times) else None
+        return since, until
 
 
 def _publications(published: Mapping[Key, Row]) -> Iterator[tuple[str, int, float]]:

@@ -13,6 +13,8 @@ DUPLICATED: Final = "duplicated"
 UNEXPECTED: Final = "unexpected"
 OUT_OF_ORDER_FIFO: Final = "out_of_order_fifo"
 OUT_OF_ORDER_CAUSAL: Final = "out_of_order_causal"
+EARLY: Final = "early"
+UNJUDGED: Final = "unjudged"
 
 VIOLATIONS: Final = (LOST, DUPLICATED, UNEXPECTED, OUT_OF_ORDER_FIFO, OUT_OF_ORDER_CAUSAL)
 """The counts that must be zero, each also the kind of its violations."""

@@ -73,12 +73,15 @@ class Watch:
     def _was_wanted(self, published: Row, client: str, at: float) -> bool:
         if published.attributes is None:
             return True  # nobody can say
-        return any(
-            declaration.was_in_force(at, self._settle)
-            or declaration.obliges(published.at, self._settle)
+        matching = (
+            declaration.validity(self._settle)
             for number, declarations in self._declarations.subscriptions.of(client).items()
             if self._filters.matches(number, published)
             for declaration in declarations
+        )
+        return any(
+            each.was_in_force(at, self._settle) or each.obliges(published.at, self._settle)
+            for each in matching
         )
 
     def _judge_order(self, row: Row, client: str) -> Violation | None:

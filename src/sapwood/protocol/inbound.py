@@ -1,18 +1,17 @@
-"""What one read brought: frames in; runs of notifications for destinations, and answers, out.
+"""Inbound frames: what one read brought goes in, runs of notifications and answers come out.
 
 Consecutive notifications with the same destinations leave as one run, as the bytes they came in.
 Control messages take effect between the notifications they came between. Nothing is trusted: a
-frame that is cut off, too short, of an unknown type or from nobody known is counted and dropped.
+frame that is cut off, too short, of an unknown type or from an unknown source is counted and
+dropped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from sapwood.errors import SapwoodError
-from sapwood.fastpath.router import LONG_READ_BYTES, RoutedRun
-from sapwood.fastpath.state import LOOK_CLOSER
 from sapwood.filters.values import Value
 from sapwood.protocol.drops import Drop, Drops
 from sapwood.protocol.effects import Effect, Forward, Send
@@ -37,6 +36,12 @@ from sapwood.wire.frames import (
     decode_envelope,
     expiry_of,
 )
+
+if TYPE_CHECKING:
+    from sapwood.fastpath.router import RoutedRun
+
+LONG_READ_BYTES = 2048
+"""Length of a read from which on compiled code pays: some sixteen frames."""
 
 NOTIFICATION_SIZE = HEADER_SIZE + ENVELOPE_SIZE
 """What every notification has at least."""
@@ -63,11 +68,11 @@ class Frame(NamedTuple):
     end: int
 
 
-class Gate(NamedTuple):
-    """What a reader has to ask about those whose frames it reads."""
+class Admission(NamedTuple):
+    """What a broker admits: the questions of a reader about those whose frames it reads."""
 
     rejection: Callable[[str], Drop | None]
-    """Why nothing at all is taken from a source, if so."""
+    """Why nothing at all is taken from a source; None if something may be."""
     is_client: Callable[[str], bool]
     refusal: Callable[[str, str, dict[str, Value]], str]
     """Why a source may not send what a publisher published; empty if it may."""
@@ -77,15 +82,15 @@ class Gate(NamedTuple):
     """Whether what a client may publish depends on the attributes."""
 
 
-class Reader:
-    """Reads what neighbours and clients send."""
+class FrameReader:
+    """Reads the frames that neighbours and clients send."""
 
     def __init__(
-        self, forwarding: Forwarding, gate: Gate, drops: Drops, decode: DecodeHead
+        self, forwarding: Forwarding, admission: Admission, drops: Drops, decode: DecodeHead
     ) -> None:
         self._forwarding = forwarding
         self._known = forwarding.known
-        self._gate = gate
+        self._admission = admission
         self._drops = drops
         self._decode = decode
 
@@ -112,7 +117,8 @@ class Reader:
                 else publisher_end(data, HEADER_SIZE)
             )
             if data[HEADER_SIZE:rest_at] in publishers:
-                plan = plans.get(data[rest_at:body_at])
+                rest = data[rest_at:body_at]
+                plan = plans.get(rest) or self._forwarding.recall(plans, rest)
                 if plan is not None:
                     everyone, without = plan
                     destinations = without.get(source, everyone)
@@ -121,8 +127,8 @@ class Reader:
 
     def _read_new(self, source: str, data: bytes, body_at: int) -> list[Effect]:
         """A single notification of which not everything is known."""
-        if source not in self._known:  # whoever something is remembered of is known
-            rejection = self._gate.rejection(source)
+        if source not in self._known:  # who is remembered was admitted
+            rejection = self._admission.rejection(source)
             if rejection is not None:
                 return self._drops.count(rejection, source)
         frame = Frame(NOTIFICATION, 0, HEADER_SIZE, body_at, len(data))
@@ -131,12 +137,13 @@ class Reader:
 
     def _read_many(self, source: str, data: bytes, now: float) -> list[Effect]:
         """Whatever is not a single notification."""
-        rejection = self._gate.rejection(source)
+        rejection = self._admission.rejection(source)
         if rejection is not None:
             return self._drops.count(rejection, source)
-        if len(data) < LONG_READ_BYTES or self._is_restricted(source):
-            return self._scan(source, data, now)
-        return self._route(source, data, now)
+        is_long = len(data) >= LONG_READ_BYTES and self._forwarding.may_route
+        if is_long and not self._is_restricted(source):
+            return self._route(source, data, now)
+        return self._scan(source, data, now)
 
     def _remembered(
         self, source: str, data: bytes, head_at: int, body_at: int
@@ -209,7 +216,7 @@ class Reader:
                 self._learn(source, data, undecided)
             for number, start, _, count in runs:
                 others: list[Effect] = []
-                if number == LOOK_CLOSER:
+                if number < 0:
                     destinations, others = self._look_at(source, data, start, now)
                     is_trusted = is_trusted and (not others or data[start] == CONTROL)
                 else:
@@ -231,7 +238,7 @@ class Reader:
     def _look_at(
         self, source: str, data: bytes, at: int, now: float
     ) -> tuple[Destinations, list[Effect]]:
-        """Look closer at the frame that begins at a place, and let the router know the answer."""
+        """Look closer at the frame that begins at a place, and inform the router of the answer."""
         kind, body, head = _unpack(data, at)
         head_at = at + HEADER_SIZE
         body_at = head_at + head
@@ -242,7 +249,7 @@ class Reader:
             and body >= ENVELOPE_SIZE
             and self._remembered(source, data, head_at, body_at) is not None
         ):
-            self._forwarding.teach(source, data[head_at:body_at])
+            self._forwarding.inform_router(source, data[head_at:body_at])
         return destinations, others
 
     def _look_closer(
@@ -250,7 +257,7 @@ class Reader:
     ) -> tuple[Destinations, list[Effect]]:
         """What to do with a frame that is not a plain notification with a known head."""
         if frame.kind == CONTROL:
-            return NOWHERE, self._gate.control(source, data[frame.body : frame.end], now)
+            return NOWHERE, self._admission.control(source, data[frame.body : frame.end], now)
         if frame.kind not in NOTIFICATION_TYPES:
             return NOWHERE, self._drops.count(Drop.FRAME_UNKNOWN, source)
         if frame.end - frame.body < ENVELOPE_SIZE:
@@ -268,23 +275,23 @@ class Reader:
         head = data[frame.head : frame.body]
         try:
             publisher, attributes = self._decode(head)
-            refusal = self._gate.refusal(source, publisher, attributes)
+            refusal = self._admission.refusal(source, publisher, attributes)
             if not refusal:
                 return self._decide(source, head, attributes), []
         except SapwoodError as problem:
             return NOWHERE, self._malformed(source, str(problem), _sequence(data, frame))
         effects = self._drops.count(Drop.REFUSED, source)
-        if self._gate.is_client(source):
+        if self._admission.is_client(source):
             effects.append(Send(source, Refused(refusal, sequence=_sequence(data, frame))))
         return NOWHERE, effects
 
     def _decide(self, source: str, head: bytes, attributes: dict[str, Value]) -> Destinations:
         restricted = self._is_restricted(source)
-        return self._forwarding.decide(source, head, attributes, restricted=restricted)
+        return self._forwarding.destinations_of(source, head, attributes, restricted=restricted)
 
     def _is_restricted(self, source: str) -> bool:
         """Whether what a source may send depends on the attributes."""
-        return self._gate.restricts_clients and self._gate.is_client(source)
+        return self._admission.restricts_clients and self._admission.is_client(source)
 
     def _learn(self, source: str, data: bytes, spans: Iterable[Span]) -> None:
         """Decide about many unknown notifications at once, given by where their heads are.
@@ -298,7 +305,7 @@ class Reader:
             if raw not in unknown and self._remembered(source, data, head_at, body_at) is None:
                 self._take_acceptable(source, raw, unknown)
         try:
-            self._forwarding.prepare(list(unknown.items()))
+            self._forwarding.match_ahead(list(unknown.items()))
         except SapwoodError:
             return  # one of them is bad: each is looked at by itself
         for raw, attributes in unknown.items():
@@ -310,7 +317,7 @@ class Reader:
         """Note the attributes of a head, if the source may send it."""
         try:
             publisher, attributes = self._decode(head)
-            if not self._gate.refusal(source, publisher, attributes):
+            if not self._admission.refusal(source, publisher, attributes):
                 into[head] = attributes
         except SapwoodError:
             pass  # said when it is its turn
@@ -328,7 +335,7 @@ class Reader:
 
     def _malformed(self, source: str, problem: str, sequence: int = 0) -> list[Effect]:
         effects = self._drops.count(Drop.MALFORMED, source)
-        if self._gate.is_client(source):
+        if self._admission.is_client(source):
             effects.append(Send(source, Refused(problem, sequence=sequence)))
         return effects
 
@@ -352,7 +359,7 @@ def _undecided(data: bytes, runs: Sequence[RoutedRun]) -> list[Span]:
     """The heads of notifications that the router did not decide about."""
     spans: list[Span] = []
     for number, at, _, _ in runs:
-        if number == LOOK_CLOSER:
+        if number < 0:
             kind, body, head = _unpack(data, at)
             if kind in NOTIFICATION_TYPES and body >= ENVELOPE_SIZE:
                 spans.append((at + HEADER_SIZE, at + HEADER_SIZE + head))

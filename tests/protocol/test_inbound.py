@@ -5,34 +5,37 @@ from __future__ import annotations
 import math
 import struct
 from random import Random
+from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from protocol.wiring import notification
+from protocol.wiring import load_engine, notification
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 from sapwood.protocol.broker import Broker, BrokerConfig
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import Effect, Forward, Record, Send
 from sapwood.protocol.events import ClientUp, ControlReceived, FramesReceived, LinkUp
+from sapwood.protocol.forwarding import SharedHeads
 from sapwood.protocol.invariants import broker_problems
-from sapwood.protocol.messages import CODEC, Refused, Subscribe, Unsubscribe
+from sapwood.protocol.messages import CODEC, Advertise, Message, Refused, Subscribe, Unsubscribe
 from sapwood.wire.frames import (
     CONTROL,
     EXPIRES,
     GRAY,
     NOTIFICATION,
+    decode_head,
     encode_head,
     frame,
 )
 
 
-def new_broker(**config: object) -> Broker:
+def new_broker(heads: SharedHeads | None = None, **config: object) -> Broker:
     """Between the neighbours N (wants x = 1), M (wants x > 0) and O; with the clients c and d."""
-    broker = Broker(BrokerConfig(id="B", **config))  # type: ignore[arg-type]
+    broker = Broker(BrokerConfig(id="B", **config), parts=heads)  # type: ignore[arg-type]
     for name in ("N", "M", "O"):
         broker.handle(LinkUp(name), 0.0)
     for name in ("c.1", "d.1"):
@@ -416,6 +419,7 @@ def test_new_notifications_of_a_read_are_matched_together() -> None:
 
 def test_the_router_learns_what_a_single_notification_has_taught_before() -> None:
     broker = new_broker()
+    load_engine(broker)
     read(broker, "O", *frames(1))
     long = b"".join(frames(*[1] * 200))
     assert read(broker, "O", long) == [Forward(("M", "N"), long, 200)]
@@ -441,3 +445,52 @@ def test_one_that_cannot_be_matched_does_not_spoil_the_others() -> None:
     bad = frame(NOTIFICATION, msgspec.msgpack.encode(("p.1", {"x": math.nan})), b"\0" * 25)
     assert read(broker, "O", one, bad, two) == [Forward(("N",), one, 1), Forward(("N",), two, 1)]
     assert broker.drops.counts == {Drop.MALFORMED: 1}
+
+
+# --- brokers of one process ---------------------------------------------------------------
+
+
+@given(st.integers(0, 2**32).map(Random))
+def test_brokers_that_share_heads_do_what_each_does_alone(random: Random) -> None:
+    """Also while subscriptions come and go, and with clients that may not publish everything."""
+    configs: list[dict[str, Any]] = [
+        {"advertisements_required": random.random() < 0.3, "remembered_max": random.choice([3, 99])}
+        for _ in range(3)
+    ]
+    heads = SharedHeads(random.choice([3, 99]))
+    pairs = [(new_broker(heads, **config), new_broker(**config)) for config in configs]
+    for _ in range(60):
+        shared, alone = random.choice(pairs)
+        source = random.choice(["N", "M", "O", "c.1", "d.1", "stranger"])
+        event: FramesReceived | ControlReceived
+        if random.random() < 0.2:
+            wanted = f"x {random.choice('<=>')} {random.randrange(4)}"
+            changes: list[Message] = [Subscribe("s", wanted), Unsubscribe("s")]
+            event = ControlReceived(source, random.choice([*changes, Advertise("a", wanted)]))
+        else:
+            publisher = random.choice(["c.1", "d.1", "p.1", "q" * 40])
+            xs = [random.randrange(4) for _ in range(random.choice([1, 1, 1, 3]))]
+            event = FramesReceived(source, b"".join(frames(*xs, publisher=publisher)))
+        assert shared.handle(event, 0.0) == alone.handle(event, 0.0)
+        assert broker_problems(shared) == []
+    assert [one.drops.counts for one, _ in pairs] == [other.drops.counts for _, other in pairs]
+
+
+def test_what_another_broker_has_matched_is_neither_decoded_nor_matched_again() -> None:
+    heads = SharedHeads(99)
+    decoded: list[bytes] = []
+
+    def decode(head: bytes) -> tuple[str, dict[str, Value]]:
+        decoded.append(head)
+        return decode_head(head)
+
+    brokers = [Broker(BrokerConfig(id=name), decode=decode, parts=heads) for name in "AB"]
+    for broker in brokers:
+        broker.handle(LinkUp("N"), 0.0)
+        broker.handle(LinkUp("M"), 0.0)
+        broker.handle(ControlReceived("N", Subscribe("n", "x > 0")), 0.0)
+        read(broker, "M", *frames(7))
+    decoded.clear()
+    for broker in brokers:
+        assert read(broker, "M", *frames(8)) == [Forward(("N",), frames(8)[0], 1)]
+    assert len(decoded) == 1

@@ -9,11 +9,11 @@ from hypothesis import given
 from matching.drawing import any_filter, events, randoms
 from matching.model import Pair
 from sapwood.filters import Filter, Value
-from sapwood.matching import MatchIndex
+from sapwood.matching.engine import CompiledIndex
 
 
-def index_of(*entries: tuple[str, str, object]) -> MatchIndex[str]:
-    index: MatchIndex[str] = MatchIndex()
+def index_of(*entries: tuple[str, str, object]) -> CompiledIndex[str]:
+    index: CompiledIndex[str] = CompiledIndex()
     for key, text, destination in entries:
         index.add(key, Filter(text), destination)
     return index
