@@ -321,6 +321,14 @@ class FaithfulClient:
         """Whether it has a connection that it takes for alive."""
         return self.session.is_connected
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether all it has published was accepted, or it has failed."""
+        publishing = self.session.publishing
+        return self.failed is not None or (
+            not self._waiting and publishing.accepted == publishing.sequence
+        )
+
     def home(self, at: float) -> str:
         """The broker of its stream at a time; empty before the first one."""
         return next((home.broker for home in reversed(self.homes) if home.at <= at), "")

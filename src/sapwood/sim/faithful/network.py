@@ -195,6 +195,14 @@ class FaithfulNetwork:
             for here, there in ((a, b), (b, a))
         )
 
+    def is_idle(self) -> bool:
+        """Whether nothing waits anywhere: all that was published and asked is where it belongs."""
+        return all(
+            peer.channel.is_idle or (peer.is_client and peer.line is None)
+            for node in self.nodes.values()
+            for peer in node.peers.values()
+        ) and all(client.is_idle for client in self.clients.values())
+
     def is_formed(self, a: str, b: str) -> bool:
         """Whether two brokers take each other for neighbours, connected or not.
 

@@ -27,6 +27,9 @@ from sapwood.sim.kernel import Action, Kernel
 RECOVER_SECONDS: Final = 60.0
 """Within so long after the last fault everything is back."""
 
+DRAIN_SECONDS: Final = 120.0
+"""Within so long after that everything is delivered that had waited: some links are slow."""
+
 DELIVER_SECONDS: Final = 10.0
 """Within so long what is published in the calm is delivered."""
 
@@ -174,6 +177,8 @@ class CaseRun:
             network.driver.run_until(lambda name=name: not self._is_stopping(name), 10.0)
             network.restart(name)
         if network.driver.run_until(self._is_whole, RECOVER_SECONDS):
+            if not network.driver.run_until(network.is_idle, DRAIN_SECONDS):
+                yield f"what had waited is not delivered within {DRAIN_SECONDS} s"
             return
         for left, right in case.edges:
             if not network.is_linked(left, right):
