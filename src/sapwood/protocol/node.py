@@ -378,6 +378,7 @@ class Node:
             return
         peer.channel.miss(message.count)
         self._to_acknowledge[peer.name] = None
+        self._acknowledge_at = min(self._acknowledge_at, now + self.config.ack_seconds)
         if peer.is_client:
             return
         if self.broker.is_restoring:
