@@ -458,6 +458,7 @@ class ClientSession:
             self._flush()
         elif isinstance(message, GivenUp):
             self.channel.miss(message.count)
+            self._acknowledge_at = min(self._acknowledge_at, now + ACK_SECONDS)
             self.deliveries.report(Gap(message.count, "this client did not keep up"))
         elif isinstance(message, Ping):
             line.say(Pong(message.number))
