@@ -6,7 +6,7 @@ has no room for them.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from random import Random
@@ -144,6 +144,8 @@ class FaithfulClient:
         )
         self.events: list[Delivery | Publication] = []
         """What it published and got, in its own order."""
+        self.received: Counter[str] = Counter()
+        """How much it got, by publisher."""
         self.subscriptions: dict[str, Wanted] = {}
         self.ended: list[Wanted] = []
         self.homes: list[Home] = []
@@ -216,6 +218,7 @@ class FaithfulClient:
                     seen.append(item)
                     delivery = Delivery(self.now, item.id.publisher, item.id.sequence)
                     self.events.append(delivery)
+                    self.received[delivery.publisher] += 1
             settled = wanted.inbox.settled
             if settled != wanted.is_settled:
                 wanted.answers.append(Answer(self.now, settled))
