@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from numba import njit
 
 from sapwood.compiled import compiling
 from sapwood.compiled.warm import kernels
@@ -87,6 +88,26 @@ def test_only_a_nogil_kernel_lets_go_of_the_interpreter() -> None:
 
     made: list[Any] = [compiling.kernel(same), compiling.nogil_kernel(same)]
     assert [one.targetoptions.get("nogil", False) for one in made] == [False, True]
+
+
+@pytest.mark.parametrize("decorator", [compiling.kernel, compiling.nogil_kernel])
+def test_where_nothing_can_be_kept_a_kernel_is_compiled_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, decorator: Any
+) -> None:
+    compile_ = njit
+
+    def without_a_folder(*, cache: bool = False, **options: Any) -> Any:
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return compile_(**options)
+
+    def following(number: int) -> int:
+        return number + 1
+
+    monkeypatch.setattr(compiling, "njit", without_a_folder)
+    made = decorator(following)
+    assert made(1) == 2
+    assert made.stats.cache_path is None
 
 
 def test_a_kernel_is_loaded_from_disk() -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from sapwood.compiled.compiling import kernel
 from sapwood.compiled.raw import long_at, set_long
 from sapwood.filters import Filter
-from sapwood.matching import MatchIndex
 from sapwood.matching.chunk import (
     BITS,
     accumulate_cells,
@@ -22,6 +21,7 @@ from sapwood.matching.chunk import (
     note_value,
     set_bit,
 )
+from sapwood.matching.engine import CompiledIndex
 from sapwood.matching.exact import INTEGER
 from sapwood.matching.layout import (
     ACTIVE,
@@ -64,8 +64,8 @@ def forget(lanes: Any, memory: int, count: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def index() -> MatchIndex[str]:
-    index: MatchIndex[str] = MatchIndex()
+def index() -> CompiledIndex[str]:
+    index: CompiledIndex[str] = CompiledIndex()
     for bound in BOUNDS:
         index.add(f"from {bound}", Filter(f"a >= {bound}"))
     index.optimize()
@@ -80,7 +80,7 @@ def events_in(table: Any, slot: int, width: int) -> set[int]:
 
 @given(values=st.lists(st.integers(0, 40), max_size=CHUNK), first=st.integers(0, 1000))
 def test_every_slot_of_a_block_has_the_events_below_it(
-    index: MatchIndex[str], values: list[int], first: int
+    index: CompiledIndex[str], values: list[int], first: int
 ) -> None:
     lanes = WIDE if len(values) > 64 else NARROW
     memory = index._memory
@@ -107,7 +107,7 @@ def test_every_slot_of_a_block_has_the_events_below_it(
     assert attribute[NUMBER_MARKED] == 0
 
 
-def test_a_chunk_that_begins_has_touched_nothing(index: MatchIndex[str]) -> None:
+def test_a_chunk_that_begins_has_touched_nothing(index: CompiledIndex[str]) -> None:
     memory = index._memory
     memory.addresses[TOUCHED_COUNT] = 5
     nothing = np.zeros(1, np.int64)

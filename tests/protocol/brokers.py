@@ -17,8 +17,8 @@ def new_broker(*events: Event, **config: object) -> Broker:
     return broker
 
 
-def handle(broker: Broker, event: Event) -> list[Effect]:
-    effects = broker.handle(event, 0.0)
+def handle(broker: Broker, event: Event, now: float = 0.0) -> list[Effect]:
+    effects = broker.handle(event, now)
     assert broker_problems(broker) == []
     return effects
 

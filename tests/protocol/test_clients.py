@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sapwood.filters.filter import Filter
-from sapwood.protocol.clients import ADVERTISED, SUBSCRIBED, ClientEntry, Clients
+from sapwood.protocol.clients import ADVERTISED, SUBSCRIBED, Clients
 
 CHEAP, DEAR = Filter("x < 1"), Filter("x > 9")
 
@@ -26,8 +26,8 @@ def test_a_session_begins_and_ends_once() -> None:
 
 def test_claims_are_kept_by_kind_and_id() -> None:
     clients = new_clients()
-    clients.claim("a.1", "1", ClientEntry(SUBSCRIBED, CHEAP))
-    clients.claim("a.1", "1", ClientEntry(ADVERTISED, DEAR))
+    clients.claim("a.1", SUBSCRIBED, "1", CHEAP)
+    clients.claim("a.1", ADVERTISED, "1", DEAR)
     assert clients.claims("a.1", SUBSCRIBED) == {"1": CHEAP}
     assert clients.claims("a.1", ADVERTISED) == {"1": DEAR}
     clients.give_up("a.1", SUBSCRIBED, "1")
@@ -39,22 +39,21 @@ def test_claims_are_kept_by_kind_and_id() -> None:
 
 def test_claiming_again_makes_another_claim() -> None:
     clients = new_clients()
-    first, second = ClientEntry(SUBSCRIBED, CHEAP), ClientEntry(SUBSCRIBED, CHEAP)
-    clients.claim("a.1", "1", first)
-    assert clients.standing("a.1", SUBSCRIBED, "1") is first
-    clients.claim("a.1", "1", second)
-    assert clients.standing("a.1", SUBSCRIBED, "1") is second
+    first = clients.claim("a.1", SUBSCRIBED, "1", CHEAP)
+    assert clients.standing("a.1", SUBSCRIBED, "1") == first
+    second = clients.claim("a.1", SUBSCRIBED, "1", CHEAP)
+    assert clients.standing("a.1", SUBSCRIBED, "1") == second != first
     assert clients.standing("nobody", SUBSCRIBED, "1") is None
 
 
 def test_equal_claims_are_found_under_whatever_id() -> None:
     clients = new_clients()
-    clients.claim("a.1", "1", ClientEntry(SUBSCRIBED, CHEAP))
-    clients.claim("a.1", "2", ClientEntry(SUBSCRIBED, Filter("x < 1")))
+    clients.claim("a.1", SUBSCRIBED, "1", CHEAP)
+    clients.claim("a.1", SUBSCRIBED, "2", Filter("x < 1"))
     clients.give_up("a.1", SUBSCRIBED, "1")
     assert clients.has_equal("a.1", SUBSCRIBED, CHEAP)
     assert not clients.has_equal("a.1", ADVERTISED, CHEAP)
-    clients.claim("a.1", "2", ClientEntry(SUBSCRIBED, DEAR))
+    clients.claim("a.1", SUBSCRIBED, "2", DEAR)
     assert not clients.has_equal("a.1", SUBSCRIBED, CHEAP)
     clients.remove("a.1")
     assert not clients.has_equal("a.1", SUBSCRIBED, DEAR)
@@ -62,8 +61,8 @@ def test_equal_claims_are_found_under_whatever_id() -> None:
 
 def test_a_client_may_publish_what_it_advertised() -> None:
     clients = new_clients()
-    clients.claim("a.1", "1", ClientEntry(ADVERTISED, CHEAP))
-    clients.claim("a.1", "1", ClientEntry(SUBSCRIBED, DEAR))
+    clients.claim("a.1", ADVERTISED, "1", CHEAP)
+    clients.claim("a.1", SUBSCRIBED, "1", DEAR)
     assert clients.refusal("a.1", {"x": 0}) == ""
     assert clients.refusal("a.1", {"x": 10}) == (
         "a.1 has not advertised what it publishes; advertise a filter that matches"

@@ -17,4 +17,4 @@ def test_an_event_is_a_value_that_the_collector_need_not_follow(event: object) -
 
 
 def test_links_are_in_the_tree_unless_it_is_said_otherwise() -> None:
-    assert LinkUp("a") == LinkUp("a", in_tree=True, sends="covering", receives="covering")
+    assert LinkUp("a") == LinkUp("a", in_tree=True, sends="", receives="", restarted=False)

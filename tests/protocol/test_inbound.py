@@ -35,7 +35,7 @@ from sapwood.wire.frames import (
 
 def new_broker(heads: SharedHeads | None = None, **config: object) -> Broker:
     """Between the neighbours N (wants x = 1), M (wants x > 0) and O; with the clients c and d."""
-    broker = Broker(BrokerConfig(id="B", **config), parts=heads)  # type: ignore[arg-type]
+    broker = Broker(BrokerConfig(id="B", **config), heads=heads)  # type: ignore[arg-type]
     for name in ("N", "M", "O"):
         broker.handle(LinkUp(name), 0.0)
     for name in ("c.1", "d.1"):
@@ -484,7 +484,7 @@ def test_what_another_broker_has_matched_is_neither_decoded_nor_matched_again() 
         decoded.append(head)
         return decode_head(head)
 
-    brokers = [Broker(BrokerConfig(id=name), decode=decode, parts=heads) for name in "AB"]
+    brokers = [Broker(BrokerConfig(id=name), decode=decode, heads=heads) for name in "AB"]
     for broker in brokers:
         broker.handle(LinkUp("N"), 0.0)
         broker.handle(LinkUp("M"), 0.0)

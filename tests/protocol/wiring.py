@@ -23,6 +23,7 @@ from sapwood.protocol.events import (
     FramesReceived,
     LinkDown,
     LinkUp,
+    NeighbourAway,
     Tick,
 )
 from sapwood.protocol.invariants import broker_problems, network_problems
@@ -76,6 +77,7 @@ class Wired:
         algorithm: str = "covering",
         root: str | None = None,
         random: Random | None = None,
+        features: tuple[str, ...] = (),
         **config: Any,
     ) -> None:
         links = list(links)
@@ -89,6 +91,7 @@ class Wired:
         self.sent: list[tuple[str, str, Message]] = []
         self.forwarded: list[tuple[str, str, int]] = []
         self._random = random
+        self._features = features
         self._config = config
         self._sequences: dict[str, int] = {}
         self._requests = 0
@@ -113,15 +116,50 @@ class Wired:
         for here, there in ((a, b), (b, a)):
             self.queues[here, there] = deque()
         for here, there in ((a, b), (b, a)):
-            sends = self._routing.get((there, here), self._algorithm)
-            receives = self._routing.get((here, there), self._algorithm)
-            self.handle(here, LinkUp(there, sends=sends, receives=receives))
+            self.handle(here, self.link_up(here, there))
+
+    def link_up(self, here: str, there: str, *, restarted: bool = False) -> LinkUp:
+        """What a broker is told of a link."""
+        return LinkUp(
+            there,
+            sends=self._routing.get((there, here), self._algorithm),
+            receives=self._routing.get((here, there), self._algorithm),
+            features=self._features,
+            restarted=restarted,
+        )
 
     def cut(self, a: str, b: str) -> None:
         for here, there in ((a, b), (b, a)):
             del self.queues[here, there]
         for here, there in ((a, b), (b, a)):
             self.handle(here, LinkDown(there))
+
+    # Restarts
+
+    def crash(self, *names: str) -> None:
+        """Brokers lose everything, their clients included; neighbours cannot reach them."""
+        for name in names:
+            around = self.around(name)
+            for other in around:
+                self.queues[name, other].clear()
+                self.queues[other, name].clear()
+                if other not in names:
+                    self.handle(other, NeighbourAway(name))
+            for client in [one for one, at in self.at.items() if at == name]:
+                del self.at[client]
+            expected = tuple(around)
+            session = self.brokers[name].config.session + 1
+            plain = {**self._config, "session": session, "expected": expected}
+            self.brokers[name] = Broker(BrokerConfig(id=name, **plain))
+
+    def rejoin(self, a: str, b: str) -> None:
+        """A link to a broker that crashed is there again."""
+        self.handle(a, self.link_up(a, b, restarted=True))
+        self.handle(b, self.link_up(b, a, restarted=True))
+
+    def around(self, name: str) -> list[str]:
+        """The neighbours of a broker."""
+        return [there for here, there in self.queues if here == name]
 
     # Clients
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 
 from sapwood.filters import Filter, between, equal, greater_than, less_than
-from sapwood.routing.algorithms import strategy
+from sapwood.routing.ledger import EdgeLedger
 from sapwood.routing.strategy import Difference, Entry
 
 COVER = Filter("exists x")
@@ -39,14 +39,14 @@ KINDS: dict[str, Callable[[Random, int], Filter]] = {
 
 def storm(algorithm: str, kind: str, count: int) -> list[Difference]:
     """What is told when the cover comes, is cancelled, comes again and is cancelled again."""
-    told, random = strategy(algorithm), Random(5)
+    told, random = EdgeLedger("X", algorithm), Random(5)
     told.add(Entry("A", "cover", COVER))
     for number in range(count):
         told.add(Entry("B", str(number), KINDS[kind](random, number)))
-    differences = [told.difference()]
+    differences = [told.take()]
     for _ in range(2):
         told.remove(Entry("A", "cover", COVER))
-        differences.append(told.difference())
+        differences.append(told.take())
         told.add(Entry("A", "cover", COVER))
-        differences.append(told.difference())
+        differences.append(told.take())
     return differences

@@ -11,7 +11,8 @@ from routing.near import meaning, patterned_pools, pools
 from routing.storm import COVER, KINDS, storm
 from sapwood.filters import Filter
 from sapwood.routing import covering
-from sapwood.routing.covering import Covering, covers, hides
+from sapwood.routing.covering import covers, hides
+from sapwood.routing.ledger import EdgeLedger
 from sapwood.routing.strategy import Difference, Entry
 
 
@@ -26,27 +27,27 @@ def told(difference: Difference) -> tuple[list[str], list[str]]:
 
 
 def test_a_cover_hides_and_its_end_restores() -> None:
-    table = Covering()
+    table = EdgeLedger("X", "covering")
     for text in ("a > 1", "a > 0", "a > 2 and b = 1", "b = 1"):
         table.add(entry(text))
-    assert told(table.difference()) == (["a > 0", "b = 1"], [])
+    assert told(table.take()) == (["a > 0", "b = 1"], [])
     table.remove(entry("a > 0"))
-    assert told(table.difference()) == (["a > 1"], [Filter("a > 0").id])
+    assert told(table.take()) == (["a > 1"], [Filter("a > 0").id])
     table.remove(entry("b = 1"))
-    assert told(table.difference()) == ([], [Filter("b = 1").id])
+    assert told(table.take()) == ([], [Filter("b = 1").id])
     table.remove(entry("a > 1"))
-    assert told(table.difference()) == (["a > 2 and b = 1"], [Filter("a > 1").id])
+    assert told(table.take()) == (["a > 2 and b = 1"], [Filter("a > 1").id])
 
 
 def test_a_hidden_filter_may_go_and_what_it_hid_stays_hidden() -> None:
-    table = Covering()
+    table = EdgeLedger("X", "covering")
     for text in ("a > 2", "a > 1", "a > 0"):
         table.add(entry(text))
-    table.difference()
+    table.take()
     table.remove(entry("a > 1"))
-    assert told(table.difference()) == ([], [])
+    assert told(table.take()) == ([], [])
     table.remove(entry("a > 0"))
-    assert told(table.difference()) == (["a > 2"], [Filter("a > 0").id])
+    assert told(table.take()) == (["a > 2"], [Filter("a > 0").id])
 
 
 def test_of_equivalent_filters_the_one_with_the_smallest_id_stands() -> None:
@@ -55,7 +56,7 @@ def test_of_equivalent_filters_the_one_with_the_smallest_id_stands() -> None:
     first, second = sorted(twins, key=lambda filter: filter.id)
     assert first.id != second.id
     for order in (twins, twins[::-1]):
-        table = Covering()
+        table = EdgeLedger("X", "covering")
         for filter in order:
             table.add(Entry("A", filter.id, filter))
         assert list(table.owed()) == [first.id]
@@ -69,7 +70,7 @@ def test_of_a_conjunction_and_an_equivalent_union_the_conjunction_stands(is_reve
     union, conjunction = Filter("a contains 'x' or a <> 'x'"), Filter("a is text")
     assert union.id != conjunction.id
     assert union.equivalent(conjunction)
-    table = Covering()
+    table = EdgeLedger("X", "covering")
     for filter in (conjunction, union) if is_reversed else (union, conjunction):
         table.add(Entry("A", filter.id, filter))
     assert table.owed() == {conjunction.id: conjunction}
@@ -89,11 +90,11 @@ def test_covering_by_unions_with_patterns_would_depend_on_the_order() -> None:
 
 
 def test_what_can_match_nothing_is_not_owed() -> None:
-    table = Covering()
+    table = EdgeLedger("X", "covering")
     table.add(entry("false"))
     assert table.owed() == {}
     table.remove(entry("false"))
-    assert table.difference() == Difference([], [])
+    assert table.take() == Difference([], [])
 
 
 def test_covering_of_patterns_by_unions_is_transitive() -> None:
@@ -117,7 +118,7 @@ def test_most_unions_are_told_apart_by_a_notification(monkeypatch: pytest.Monkey
         return original(self, other)
 
     monkeypatch.setattr(Filter, "covers", counting)
-    table = Covering()
+    table = EdgeLedger("X", "covering")
     for number in range(100):
         table.add(entry(f"a = {number} or b = {number}"))
     assert len(table.owed()) == 100

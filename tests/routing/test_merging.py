@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sapwood.filters import Filter
-from sapwood.routing.merging import Merging
+from sapwood.routing.ledger import EdgeLedger
 from sapwood.routing.strategy import Difference, Entry
 
 
@@ -16,42 +16,42 @@ def told(*texts: str) -> list[tuple[str, Filter]]:
 
 
 def test_a_merger_grows_and_shrinks_without_a_gap() -> None:
-    table = Merging()
+    table = EdgeLedger("X", "merging")
     table.add(entry("a = 1"))
-    assert table.difference() == Difference(told("a = 1"), [])
+    assert table.take() == Difference(told("a = 1"), [])
     table.add(entry("a = 2"))
-    assert table.difference() == Difference(told("a in (1, 2)"), [Filter("a = 1").id])
+    assert table.take() == Difference(told("a in (1, 2)"), [Filter("a = 1").id])
     table.remove(entry("a = 1"))
-    assert table.difference() == Difference(told("a = 2"), [Filter("a in (1, 2)").id])
+    assert table.take() == Difference(told("a = 2"), [Filter("a in (1, 2)").id])
 
 
 def test_a_merger_hides_what_it_covers_and_what_it_makes_superfluous() -> None:
-    table = Merging()
+    table = EdgeLedger("X", "merging")
     for text in ("a > 5 and b = 1", "a <= 5 and b = 1", "a is number and b = 1 and c = 1"):
         table.add(entry(text))
-    assert table.difference() == Difference(told("a is number and b = 1"), [])
+    assert table.take() == Difference(told("a is number and b = 1"), [])
     table.remove(entry("a > 5 and b = 1"))
     rest = told("a is number and b = 1 and c = 1", "a <= 5 and b = 1")
-    assert table.difference() == Difference(rest, [Filter("a is number and b = 1").id])
+    assert table.take() == Difference(rest, [Filter("a is number and b = 1").id])
 
 
 def test_unions_stay_alone_and_may_cover_mergers() -> None:
-    table = Merging()
+    table = EdgeLedger("X", "merging")
     for text in ("a = 1 or b = 1", "a = 1 and c = 1", "a = 1 and c = 2", "a = 2"):
         table.add(entry(text))
-    assert table.difference() == Difference(told("a = 1 or b = 1", "a = 2"), [])
+    assert table.take() == Difference(told("a = 1 or b = 1", "a = 2"), [])
     table.remove(entry("a = 1 or b = 1"))
     rest = told("a = 2", "a = 1 and c in (1, 2)")
     assert dict(table.owed()) == dict(rest)
-    assert table.difference() == Difference(rest[1:], [Filter("a = 1 or b = 1").id])
+    assert table.take() == Difference(rest[1:], [Filter("a = 1 or b = 1").id])
 
 
 def test_a_merger_equal_to_a_subscription_is_that_subscription() -> None:
-    table = Merging()
+    table = EdgeLedger("X", "merging")
     for text in ("a = 1", "a = 2"):
         table.add(entry(text))
-    table.difference()
+    table.take()
     table.add(entry("a in (1, 2)"))
-    assert table.difference() == Difference([], [])
+    assert table.take() == Difference([], [])
     table.remove(entry("a = 1"))
-    assert table.difference() == Difference([], [])
+    assert table.take() == Difference([], [])

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
 
 from routing.definitions import DEFINITIONS
 from routing.near import draw_pool
@@ -22,15 +28,21 @@ numbers = st.integers(0, len(POOL) - 1)
 
 
 class Table(RuleBasedStateMachine):
-    """Adds, removes, opens, closes and rescopes at will, and follows what is told."""
+    """Adds, removes, opens, closes, switches, withholds and rescopes, and follows what is told."""
 
     def __init__(self) -> None:
         super().__init__()
+        self.scope: RoutingTable | None = None
         self.table = RoutingTable()
         self.entries: dict[tuple[str, str], Filter] = {}
         self.open: dict[str, str] = {}
-        self.scopes: dict[str, Filter] = {}
         self.told: dict[str, dict[str, Filter]] = {}
+        self.withheld: set[str] = set()
+
+    @initialize(scoped=st.booleans())
+    def begin(self, scoped: bool) -> None:
+        self.scope = RoutingTable() if scoped else None
+        self.table = RoutingTable(self.scope)
 
     @rule(destination=destinations, number=numbers)
     def add(self, destination: str, number: int) -> None:
@@ -45,18 +57,9 @@ class Table(RuleBasedStateMachine):
         expected = None if known is None else Entry(destination, f"s{number}", known)
         assert removed == expected
 
-    @rule(
-        neighbour=neighbours,
-        algorithm=st.sampled_from(list(DEFINITIONS)),
-        scope=st.none() | numbers,
-    )
-    def open_neighbour(self, neighbour: str, algorithm: str, scope: int | None) -> None:
-        self.scopes.pop(neighbour, None)
-        if scope is None:
-            self.table.open(neighbour, algorithm)
-        else:
-            self.scopes[neighbour] = POOL[scope]
-            self.table.open(neighbour, algorithm, lambda filter: self.is_within(neighbour, filter))
+    @rule(neighbour=neighbours, algorithm=st.sampled_from(list(DEFINITIONS)))
+    def open_neighbour(self, neighbour: str, algorithm: str) -> None:
+        self.table.open(neighbour, algorithm)
         self.open[neighbour] = algorithm
         self.told[neighbour] = {}
 
@@ -66,16 +69,38 @@ class Table(RuleBasedStateMachine):
         self.open.pop(neighbour, None)
         self.told.pop(neighbour, None)
 
-    @precondition(lambda self: self.scopes)
-    @rule(number=numbers, data=st.data())
-    def rescope(self, number: int, data: st.DataObject) -> None:
-        neighbour = data.draw(st.sampled_from(sorted(self.scopes)))
-        self.scopes[neighbour] = POOL[number]
+    @precondition(lambda self: self.scope is not None)
+    @rule(neighbour=neighbours, number=st.none() | numbers)
+    def rescope(self, neighbour: str, number: int | None) -> None:
+        assert self.scope is not None
+        if number is None:
+            self.scope.remove(neighbour, "scope")
+        else:
+            self.scope.add(Entry(neighbour, "scope", POOL[number]))
         self.table.rescope(neighbour)
+
+    @rule(neighbour=neighbours, algorithm=st.sampled_from(list(DEFINITIONS)))
+    def switch(self, neighbour: str, algorithm: str) -> None:
+        self.table.switch(neighbour, algorithm)
+        if neighbour in self.open:
+            self.open[neighbour] = algorithm
+
+    @rule(neighbour=neighbours)
+    def renew(self, neighbour: str) -> None:
+        if neighbour in self.open:
+            self.table.ledgers[neighbour].renew()
+            self.told[neighbour] = {}
+
+    @rule(neighbour=neighbours)
+    def withhold_or_not(self, neighbour: str) -> None:
+        self.withheld ^= {neighbour}
 
     @rule()
     def tell(self) -> None:
-        for neighbour, difference in self.table.differences():
+        wanted = {name: one for name, one in self.table.differences() if name not in self.withheld}
+        said = dict(self.table.take_differences(self.withheld))
+        assert said == wanted
+        for neighbour, difference in said.items():
             told = self.told[neighbour]
             assert difference
             for told_id, filter in difference.subscribe:
@@ -83,8 +108,11 @@ class Table(RuleBasedStateMachine):
                 told[told_id] = filter
             for told_id in difference.unsubscribe:
                 del told[told_id]
-        assert self.told == {neighbour: self.owed(neighbour) for neighbour in self.open}
-        assert list(self.table.differences()) == []
+        for neighbour in self.open:
+            if neighbour not in self.withheld:
+                assert self.told[neighbour] == self.owed(neighbour)
+            assert self.table.told(neighbour) == self.told[neighbour]
+        assert dict(self.table.take_differences(self.withheld)) == {}
 
     @invariant()
     def holds_the_entries(self) -> None:
@@ -93,12 +121,14 @@ class Table(RuleBasedStateMachine):
         for destination in DESTINATIONS:
             own = {key[1]: one for key, one in self.entries.items() if key[0] == destination}
             assert {entry.id: entry.filter for entry in self.table.of(destination)} == own
+            assert self.table.filters(destination) == own
             assert all(self.table.get(destination, one) == own[one] for one in own)
 
     @invariant()
     def owes_what_follows_from_the_entries_of_others(self) -> None:
         for neighbour in self.open:
             assert self.table.owed(neighbour) == self.owed(neighbour)
+        assert list(self.table.problems()) == []
 
     def owed(self, neighbour: str) -> dict[str, Filter]:
         return DEFINITIONS[self.open[neighbour]](
@@ -108,8 +138,9 @@ class Table(RuleBasedStateMachine):
         )
 
     def is_within(self, neighbour: str, filter: Filter) -> bool:
-        scope = self.scopes.get(neighbour)
-        return scope is None or scope.overlaps(filter)
+        if self.scope is None:
+            return True
+        return any(entry.filter.overlaps(filter) for entry in self.scope.of(neighbour))
 
 
 TestTable = Table.TestCase
@@ -122,7 +153,7 @@ def test_nobody_is_owed_what_it_asked_for_itself() -> None:
     for neighbour in ("X", "Y"):
         table.open(neighbour, "identity")
     table.add(Entry("X", ONE.id, ONE))
-    assert list(table.differences()) == [("Y", Difference([(ONE.id, ONE)], []))]
+    assert list(table.take_differences()) == [("Y", Difference([(ONE.id, ONE)], []))]
     assert table.owed("X") == {}
 
 
@@ -130,13 +161,12 @@ def test_a_neighbour_that_opens_is_told_everything_and_one_that_closes_nothing()
     table = RoutingTable()
     table.add(Entry("c", "1", ONE))
     table.open("X", "identity")
-    assert list(table.differences()) == [("X", Difference([(ONE.id, ONE)], []))]
+    assert list(table.take_differences()) == [("X", Difference([(ONE.id, ONE)], []))]
     table.close("X")
     table.close("X")
     table.remove("c", "1")
-    assert list(table.differences()) == []
-    with pytest.raises(KeyError):
-        table.owed("X")
+    assert list(table.take_differences()) == []
+    assert table.owed("X") == {}
 
 
 def test_an_entry_replaces_the_one_under_its_id() -> None:
@@ -144,11 +174,11 @@ def test_an_entry_replaces_the_one_under_its_id() -> None:
     table.open("X", "identity")
     table.open("Y", "simple")
     table.add(Entry("c", "1", ONE))
-    list(table.differences())
+    list(table.take_differences())
     table.add(Entry("c", "1", ONE))
-    assert list(table.differences()) == []
+    assert list(table.take_differences()) == []
     table.add(Entry("c", "1", TWO))
-    assert list(table.differences()) == [
+    assert list(table.take_differences()) == [
         ("X", Difference([(TWO.id, TWO)], [ONE.id])),
         ("Y", Difference([("1", TWO)], [])),
     ]
@@ -156,21 +186,21 @@ def test_an_entry_replaces_the_one_under_its_id() -> None:
 
 
 def test_a_later_advertisement_pulls_what_it_needs_and_no_more() -> None:
-    advertised: list[Filter] = []
-    table = RoutingTable()
-    table.open("X", "simple", lambda filter: any(map(filter.overlaps, advertised)))
+    advertised = RoutingTable()
+    table = RoutingTable(scope=advertised)
+    table.open("X", "simple")
     for number, filter in enumerate((ONE, TWO, BOTH)):
         table.add(Entry("c", str(number), filter))
-    assert list(table.differences()) == []
-    advertised.append(ONE)
+    assert list(table.take_differences()) == []
+    advertised.add(Entry("X", "1", ONE))
     table.rescope("X")
-    assert list(table.differences()) == [("X", Difference([("0", ONE), ("2", BOTH)], []))]
-    advertised.append(TWO)
+    assert list(table.take_differences()) == [("X", Difference([("0", ONE), ("2", BOTH)], []))]
+    advertised.add(Entry("X", "2", TWO))
     table.rescope("X")
-    assert list(table.differences()) == [("X", Difference([("1", TWO)], []))]
-    advertised.remove(ONE)
+    assert list(table.take_differences()) == [("X", Difference([("1", TWO)], []))]
+    advertised.remove("X", "1")
     table.rescope("X")
-    assert list(table.differences()) == [("X", Difference([], ["0"]))]
+    assert list(table.take_differences()) == [("X", Difference([], ["0"]))]
 
 
 def test_rescoping_whoever_has_no_scope_changes_nothing() -> None:

@@ -14,18 +14,20 @@ from typing import Any
 
 import pytest
 
-from sapwood.protocol import broker as broker_module
-from sapwood.protocol.broker import Broker
-from sapwood.protocol.clients import ADVERTISED, SUBSCRIBED, Clients
+from sapwood.protocol import core as core_module
+from sapwood.protocol.clients import Clients
+from sapwood.protocol.core import Core
 from sapwood.protocol.effects import Effect
 from sapwood.protocol.forwarding import Forwarding, Plan
 from sapwood.protocol.messages import Unadvertise, Unsubscribe
-from sapwood.protocol.settling import Settling
+from sapwood.protocol.subscribing import Subscribing
+from sapwood.protocol.waves import Waves
 from sapwood.routing import covering
 from sapwood.routing.covering import Covering
+from sapwood.routing.ledger import EdgeLedger
 from sapwood.routing.mergers import Mergers
 from sapwood.routing.strategy import Difference, Entry, FilterStrategy, Strategy
-from sapwood.routing.table import EdgeLedger, RoutingTable
+from sapwood.routing.table import RoutingTable
 from sapwood.sim.swarm import judging
 
 
@@ -41,15 +43,17 @@ class Mutant:
 
 
 def unsubscription_first(original: Any) -> Any:
-    def told(*arguments: Any) -> list[Effect]:
+    def said(*arguments: Any) -> list[Effect]:
         effects = original(*arguments)
         ends = (Unsubscribe, Unadvertise)
         return sorted(effects, key=lambda effect: not isinstance(effect.message, ends))
 
-    return told
+    return said
 
 
 def uncovering_forgotten(original: Any) -> Any:
+    """What a cover hid is not owed when the cover goes."""
+
     def vanish(self: Covering, filter: Any) -> None:
         if filter.is_empty or filter.id in self._owed or filter.id in self._cover:
             with pytest.MonkeyPatch.context() as patch:
@@ -69,19 +73,32 @@ def all_that_cover_are_hidden(original: Any) -> Any:
 
 
 def pull_forgotten(original: Any) -> Any:
-    def reconsider(self: EdgeLedger, entry: Entry) -> None:
-        if self.scope is not None and not self.scope(entry.filter):
-            original(self, entry)
+    """A change of the scope takes nothing in."""
 
-    return reconsider
+    def rescope(self: RoutingTable, neighbour: str) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(EdgeLedger, "add", lambda ledger, entry: None)
+            original(self, neighbour)
+
+    return rescope
 
 
 def unadvertising_drops_nothing(original: Any) -> Any:
-    def reconsider(self: EdgeLedger, entry: Entry) -> None:
-        if self.scope is None or self.scope(entry.filter):
-            original(self, entry)
+    """A change of the scope removes nothing."""
 
-    return reconsider
+    def rescope(self: RoutingTable, neighbour: str) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(EdgeLedger, "remove", lambda ledger, entry: None)
+            original(self, neighbour)
+
+    return rescope
+
+
+def scope_ignored(original: Any) -> Any:
+    def is_within(self: RoutingTable, neighbour: str, filter: Any) -> bool:
+        return True
+
+    return is_within
 
 
 def sent_back_to_the_source(original: Any) -> Any:
@@ -93,53 +110,50 @@ def sent_back_to_the_source(original: Any) -> Any:
 
 def cache_kept(original: Any) -> Any:
     def add(self: Forwarding, entry: Entry) -> None:
-        self.index.add((entry.destination, entry.id), entry.filter, entry.destination)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(self, "forget", lambda: None)
+            original(self, entry)
 
     return add
 
 
 def told_to_the_wrong_neighbour(original: Any) -> Any:
-    def differences(self: RoutingTable) -> Iterator[tuple[str, Difference]]:
-        found = list(original(self))
+    def take(self: RoutingTable, *arguments: Any) -> Iterator[tuple[str, Difference]]:
+        found = list(original(self, *arguments))
         names = [name for name, _ in found]
         yield from zip(names[1:] + names[:1], (each for _, each in found), strict=True)
 
-    return differences
+    return take
 
 
 def own_entries_owed(original: Any) -> Any:
     def add(self: RoutingTable, entry: Entry) -> None:
         original(self, entry)
-        edge = self._edges.get(entry.destination)
-        if edge is not None:
-            edge.add(entry)
+        ledger = self.ledgers.get(entry.destination)
+        if ledger is not None:
+            ledger.add(entry)
 
     return add
 
 
 def entries_left_behind(original: Any) -> Any:
-    def client_down(self: Broker, event: Any, now: float) -> list[Effect]:
-        effects: list[Effect] = []
-        for kind, end in ((SUBSCRIBED, "unsubscribed"), (ADVERTISED, "unadvertised")):
-            for filter in dict.fromkeys(self.clients.claims(event.client, kind).values()):
-                effects += self._recorded(end, event.client, filter)
-        self.clients.remove(event.client)
-        self.settling.forget_client(event.client)
-        return effects
+    """A client goes, and its entries stay."""
+
+    def client_down(self: Subscribing, client: str, now: float) -> list[Effect]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(self.core, "forget", lambda destination: None)
+            return list(original(self, client, now))
 
     return client_down
 
 
 def settled_at_once(original: Any) -> Any:
-    def start(self: Settling, now: float) -> list[Effect]:
+    """Nobody waits for the echoes of a wave."""
+
+    def start(self: Waves, now: float) -> list[Effect]:
         original(self, now)
-        self.waves.pop(self._broker, None)
-        done, self.under_way = self.under_way, []
-        effects: list[Effect] = []
-        for request in done:
-            if request.on_settled is not None:
-                effects += request.on_settled()
-        return effects
+        wave = self.by_origin.pop(self.core.id, None)
+        return [] if wave is None else self._finish(wave, now)
 
     return start
 
@@ -176,18 +190,29 @@ def first_to_go_takes_all(original: Any) -> Any:
 
 
 def replacement_not_told(original: Any) -> Any:
-    def difference(self: Strategy) -> Difference:
-        told = [name for name, before in self._told_before.items() if before is not None]
-        subscribe, unsubscribe = original(self)
-        return Difference([pair for pair in subscribe if pair[0] not in told], unsubscribe)
+    """A filter that takes the place of another under the same id is not told."""
 
-    return difference
+    def take(self: EdgeLedger) -> Difference:
+        before = dict(self.told)
+        subscribe, unsubscribe = original(self)
+        return Difference([pair for pair in subscribe if pair[0] not in before], unsubscribe)
+
+    return take
+
+
+def change_overlooked(original: Any) -> Any:
+    """What a strategy says to have changed last is not compared."""
+
+    def touched(self: Strategy) -> list[str]:
+        return list(original(self))[:-1]
+
+    return touched
 
 
 def lost_link_remembered(original: Any) -> Any:
     """What came over a link stays in the tables when the link is gone."""
 
-    def forget(self: Broker, destination: str) -> None:
+    def forget(self: Core, destination: str) -> None:
         if not destination.startswith("B"):
             original(self, destination)
 
@@ -203,32 +228,39 @@ def one_end_for_all(original: Any) -> Any:
     return has_equal
 
 
+def tick_never_wanted(original: Any) -> Any:
+    """A wave that has to wait for the interval is never started."""
+    return property(lambda self: None)
+
+
 SEEDS = (2, 29, *range(60))
 """Some mutants are rarely seen; first come the seeds that are known to show two of those."""
 
 MUTANTS = {
-    "unsubscription first": Mutant(broker_module, "_told_differences", unsubscription_first, SEEDS),
+    "unsubscription first": Mutant(core_module, "_said", unsubscription_first, SEEDS),
     "uncovering forgotten": Mutant(Covering, "_vanish", uncovering_forgotten, SEEDS),
     "wrong tie-break": Mutant(covering, "hides", all_that_cover_are_hidden, SEEDS),
-    "pull forgotten": Mutant(EdgeLedger, "reconsider", pull_forgotten, SEEDS),
+    "pull forgotten": Mutant(RoutingTable, "rescope", pull_forgotten, SEEDS),
     "unadvertising drops nothing": Mutant(
-        EdgeLedger, "reconsider", unadvertising_drops_nothing, SEEDS
+        RoutingTable, "rescope", unadvertising_drops_nothing, SEEDS
     ),
-    "scope ignored": Mutant(Broker, "_scope", lambda _: lambda self, name: None, SEEDS),
+    "scope ignored": Mutant(RoutingTable, "is_within", scope_ignored, SEEDS),
     "sent back to the source": Mutant(Forwarding, "_plan", sent_back_to_the_source, SEEDS),
     "cache kept": Mutant(Forwarding, "add", cache_kept, SEEDS),
     "told to the wrong neighbour": Mutant(
-        RoutingTable, "differences", told_to_the_wrong_neighbour, SEEDS
+        RoutingTable, "take_differences", told_to_the_wrong_neighbour, SEEDS
     ),
     "own entries owed": Mutant(RoutingTable, "add", own_entries_owed, SEEDS),
-    "entries left behind": Mutant(Broker, "_client_down", entries_left_behind, SEEDS),
-    "settled at once": Mutant(Settling, "_start", settled_at_once, SEEDS),
+    "entries left behind": Mutant(Subscribing, "client_down", entries_left_behind, SEEDS),
+    "settled at once": Mutant(Waves, "_start", settled_at_once, SEEDS),
     "constituents forgotten": Mutant(Mergers, "changes", constituents_forgotten, SEEDS),
     "root does not flood": Mutant(Forwarding, "open", root_does_not_flood, SEEDS),
     "first to go takes all": Mutant(FilterStrategy, "remove", first_to_go_takes_all, SEEDS),
-    "replacement not told": Mutant(Strategy, "difference", replacement_not_told, SEEDS),
+    "replacement not told": Mutant(EdgeLedger, "take", replacement_not_told, SEEDS),
+    "change overlooked": Mutant(Strategy, "take_touched", change_overlooked, SEEDS),
     "one end for all": Mutant(Clients, "has_equal", one_end_for_all, SEEDS),
-    "lost link remembered": Mutant(Broker, "_forget", lost_link_remembered, SEEDS),
+    "lost link remembered": Mutant(Core, "forget", lost_link_remembered, SEEDS),
+    "tick never wanted": Mutant(Waves, "next_at", tick_never_wanted, SEEDS),
 }
 
 

@@ -15,6 +15,7 @@ from sapwood.errors import UnknownKeyError
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value, check_attributes
 from sapwood.matching import lookup
+from sapwood.matching.dictionaries import write_types
 from sapwood.matching.domains import choose_cells
 from sapwood.matching.entry import Event, IndexEntry, Key, check_new, plain
 from sapwood.matching.kernel import match_events
@@ -29,7 +30,6 @@ from sapwood.matching.layout import (
     PER_ENTRY,
     Memory,
 )
-from sapwood.matching.reading import write_types
 from sapwood.matching.rows import RowStore
 from sapwood.matching.segments import NEW_ROWS_MAX, SegmentStore
 from sapwood.matching.vocabulary import Vocabulary

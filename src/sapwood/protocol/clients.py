@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
@@ -16,14 +17,12 @@ from sapwood.filters.values import Value
 SUBSCRIBED, ADVERTISED = "subscribed", "advertised"
 
 
-class ClientEntry:
-    """One thing a client claimed. Claiming it again after giving it up makes another one."""
+class ClientEntry(NamedTuple):
+    """One thing a client claimed. Claiming it again makes another one, of another number."""
 
-    __slots__ = ("filter", "kind")
-
-    def __init__(self, kind: str, filter: Filter) -> None:
-        self.kind = kind
-        self.filter = filter
+    kind: str
+    filter: Filter
+    number: int
 
 
 class Clients:
@@ -32,6 +31,7 @@ class Clients:
     def __init__(self) -> None:
         self._claims: dict[str, dict[tuple[str, str], ClientEntry]] = {}
         self._equal: Counter[tuple[str, str, Filter]] = Counter()
+        self._count = 0
 
     def __contains__(self, client: object) -> bool:
         """Whether a client's session is there."""
@@ -61,19 +61,22 @@ class Clients:
         del self._claims[client]
         return True
 
-    def claim(self, client: str, entry_id: str, claim: ClientEntry) -> None:
+    def claim(self, client: str, kind: str, entry_id: str, filter: Filter) -> ClientEntry:
         """A client claims something, perhaps in place of what it had under the id."""
-        self.give_up(client, claim.kind, entry_id)
-        self._claims[client][claim.kind, entry_id] = claim
-        self._equal[client, claim.kind, claim.filter] += 1
+        self.give_up(client, kind, entry_id)
+        self._count += 1
+        entry = ClientEntry(kind, filter, self._count)
+        self._claims.setdefault(client, {})[kind, entry_id] = entry
+        self._equal[client, kind, filter] += 1
+        return entry
 
     def give_up(self, client: str, kind: str, entry_id: str) -> None:
         """A client no longer claims what it had under an id."""
-        claim = self._claims[client].pop((kind, entry_id), None)
+        claim = self._claims.get(client, {}).pop((kind, entry_id), None)
         if claim is not None:
             key = (client, kind, claim.filter)
             self._equal[key] -= 1
-            if not self._equal[key]:
+            if self._equal[key] <= 0:
                 del self._equal[key]
 
     def standing(self, client: str, kind: str, entry_id: str) -> ClientEntry | None:
@@ -84,6 +87,16 @@ class Clients:
         """All a client claims of one kind, by id."""
         own = self._claims.get(client, {})
         return {entry_id: claim.filter for (of, entry_id), claim in own.items() if of == kind}
+
+    def state(self) -> dict[str, list[tuple[str, str, str, int]]]:
+        """All sessions with their claims, as plain data."""
+        return {
+            client: sorted(
+                (kind, entry_id, str(one.filter), one.number)
+                for (kind, entry_id), one in own.items()
+            )
+            for client, own in self._claims.items()
+        }
 
     def has_equal(self, client: str, kind: str, filter: Filter) -> bool:
         """Whether a client claims the very same, under whatever id."""

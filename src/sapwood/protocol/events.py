@@ -32,10 +32,12 @@ class LinkUp(_Event, frozen=True):
 
     neighbour: str
     in_tree: bool = True
-    sends: str = "covering"
-    """How the neighbour learns what to send here: the routing of the edge towards this broker."""
-    receives: str = "covering"
-    """How this broker learns what to send: the routing of the edge towards the neighbour."""
+    sends: str = ""
+    """How the neighbour learns what to send here: the routing of the edge towards this broker.
+    Empty: as the broker is configured."""
+    receives: str = ""
+    """How this broker learns what to send: the routing of the edge towards the neighbour, as that
+    said. Empty: as the broker itself is configured."""
     session: int = 0
     """The session of the neighbour; zero if it is not known."""
     addresses: tuple[str, ...] = ()
@@ -72,6 +74,15 @@ class NotificationsMissed(_Event, frozen=True):
 
     neighbour: str
     count: int
+    filters: tuple[str, ...] = ()
+    """Those of which one matches each of them; empty if that is not known."""
+
+
+class RoutingChanged(_Event, frozen=True):
+    """A neighbour has to learn in another way what to send here; nothing is lost meanwhile."""
+
+    neighbour: str
+    sends: str
 
 
 class SurveyRequested(_Event, frozen=True):
@@ -108,6 +119,7 @@ Event: TypeAlias = (
     | NeighbourAway
     | NeighbourBack
     | NotificationsMissed
+    | RoutingChanged
     | SurveyRequested
     | ClientUp
     | ClientDown

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from sapwood.filters.filter import Filter
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.clients import ADVERTISED, SUBSCRIBED
-from sapwood.routing.algorithms import FLOODING, strategy
+from sapwood.routing.algorithms import strategy
 from sapwood.routing.table import RoutingTable
 
 
@@ -24,8 +24,8 @@ def broker_problems(broker: Broker) -> list[str]:
         *_claim_problems(broker),
         *_owed_problems(broker),
         *_forwarding_problems(broker),
-        *_wave_problems(broker),
-        *_request_problems(broker),
+        *_time_problems(broker),
+        *(problem for machine in broker.machines for problem in machine.problems()),
     ]
     return [f"{broker.id}: {problem}" for problem in found]
 
@@ -37,24 +37,24 @@ def network_problems(brokers: Mapping[str, Broker]) -> list[str]:
     """
     problems = [problem for broker in brokers.values() for problem in broker_problems(broker)]
     for broker in brokers.values():
-        for origin in broker.settling.waves:
+        for origin in broker.waves.by_origin:
             problems.append(f"{broker.id}: a wave of {origin} never came back")
-        for name in _tree_neighbours(broker):
+        for name in broker.neighbours.tree():
             other = brokers.get(name)
-            if other is None or broker.id not in _tree_neighbours(other):
+            if other is None or broker.id not in other.neighbours.tree():
                 problems.append(f"{broker.id}: {name} does not know of their link")
                 continue
             problems += _held_problems(broker, other)
     return problems
 
 
-def _tree_neighbours(broker: Broker) -> list[str]:
-    return [name for name, neighbour in broker.neighbours.items() if neighbour.in_tree]
-
-
 def _index_problems(broker: Broker) -> Iterator[str]:
     """The matching engine knows the subscriptions of the table, and nothing else."""
     entries = list(broker.subscriptions)
+    problems = getattr(broker.forwarding, "problems", None)
+    if problems is not None:  # it looks at what was remembered as well
+        yield from problems(entries)
+        return
     for entry in entries:
         if (entry.destination, entry.id) not in broker.forwarding.index:
             yield f"{entry.destination} {entry.id} is in the table and not in the index"
@@ -65,7 +65,7 @@ def _index_problems(broker: Broker) -> Iterator[str]:
 
 def _destination_problems(broker: Broker) -> Iterator[str]:
     """Entries are there only for clients and for neighbours in the tree."""
-    known = {*broker.clients, *_tree_neighbours(broker)}
+    known = {*broker.clients, *broker.neighbours.tree()}
     for name, table in _tables(broker):
         for entry in table:
             if entry.destination not in known:
@@ -85,18 +85,17 @@ def _claim_problems(broker: Broker) -> Iterator[str]:
 
 
 def _owed_problems(broker: Broker) -> Iterator[str]:
-    """What a neighbour is owed follows from the entries of all others, and it was told."""
+    """What a neighbour is owed follows from the entries of all others."""
     for name, table in _tables(broker):
         for neighbour in _told_neighbours(broker, table):
             if table.owed(neighbour) != _owed(broker, table, neighbour):
                 yield f"{neighbour} is owed other {name}s than follow from the entries"
-        for neighbour, difference in table.differences():
-            yield f"{neighbour} was not told of {name}s: {difference}"
 
 
 def _told_neighbours(broker: Broker, table: RoutingTable) -> list[str]:
-    if table is broker.subscriptions or broker.spreads_advertisements:
-        return _tree_neighbours(broker)
+    """The neighbours that are told of a table."""
+    if table is broker.subscriptions or broker.config.spreads_advertisements:
+        return broker.neighbours.tree()
     return []
 
 
@@ -106,7 +105,7 @@ def _owed(broker: Broker, table: RoutingTable, neighbour: str) -> dict[str, Filt
     algorithm = broker.config.advertisement_routing
     if is_about_subscriptions:
         algorithm = broker.neighbours[neighbour].sends
-    scoped = is_about_subscriptions and broker.spreads_advertisements
+    scoped = is_about_subscriptions and broker.config.spreads_advertisements
     advertised = [entry.filter for entry in broker.advertisements.of(neighbour)]
     fresh = strategy(algorithm)
     for entry in table:
@@ -114,49 +113,25 @@ def _owed(broker: Broker, table: RoutingTable, neighbour: str) -> dict[str, Filt
             continue
         if not scoped or any(one.overlaps(entry.filter) for one in advertised):
             fresh.add(entry)
-    return fresh.owed()
+    return dict(fresh.owed())
 
 
 def _forwarding_problems(broker: Broker) -> Iterator[str]:
     """Notifications go to neighbours in the tree, everything to those whose edge floods."""
-    expected = {
-        name: broker.neighbours[name].receives == FLOODING for name in _tree_neighbours(broker)
-    }
+    expected = {name: broker.neighbours[name].is_flooded for name in broker.neighbours.tree()}
     if broker.forwarding.neighbours != expected:
         yield f"notifications are forwarded to {broker.forwarding.neighbours}, not to {expected}"
-    if dict.fromkeys(expected) != broker.settling.neighbours:
-        yield f"waves go to {list(broker.settling.neighbours)}, not to {list(expected)}"
 
 
-def _wave_problems(broker: Broker) -> Iterator[str]:
-    """A wave waits for neighbours, and will be answered to one, or is the broker's own."""
-    neighbours = broker.settling.neighbours
-    for origin, wave in broker.settling.waves.items():
-        if not wave.waiting or not wave.waiting <= neighbours.keys():
-            yield f"the wave of {origin} waits for {sorted(wave.waiting)}"
-        if (wave.parent is None) != (origin == broker.id):
-            yield f"the wave of {origin} came from {wave.parent}"
-        if wave.parent is not None and (
-            wave.parent not in neighbours or wave.parent in wave.waiting
-        ):
-            yield f"the wave of {origin} cannot be answered to {wave.parent}"
-
-
-def _request_problems(broker: Broker) -> Iterator[str]:
-    """Whoever waits is a client, and something will happen that answers it."""
-    settling = broker.settling
-    requests = [*settling.under_way, *settling.queue]
-    for request in requests:
-        if request.client not in broker.clients:
-            yield f"an answer is kept for {request.client}, who is gone"
-    deadlines = [request.deadline for request in requests]
-    if deadlines != sorted(deadlines):
-        yield "requests are not in the order of their deadlines"
-    if requests and (settling.next_at is None or settling.next_at > min(deadlines)):
-        yield "requests wait without a deadline"
-    has_wave = broker.id in settling.waves
-    if settling.under_way and not has_wave:
-        yield "requests wait for a wave that does not exist"
+def _time_problems(broker: Broker) -> Iterator[str]:
+    """The driver will bring a tick when something is due."""
+    waves, restoration = broker.waves, broker.restoration
+    times = [request.deadline for request in (*waves.under_way, *waves.queue)]
+    times += [stale.until for stale in restoration.stale.values()]
+    if restoration.missing and restoration.until is not None:
+        times.append(restoration.until)
+    if times and (broker.next_at is None or broker.next_at > min(times)):
+        yield f"the next tick comes at {broker.next_at}, but something is due at {min(times)}"
 
 
 def _held_problems(broker: Broker, other: Broker) -> Iterator[str]:

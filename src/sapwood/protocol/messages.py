@@ -133,7 +133,26 @@ class Missed(_Message, frozen=True):
     link: str
     """From which broker to which they would have gone, as ``B1-B2``."""
     filters: tuple[str, ...] = ()
-    """Filters of which one must match what was missed; empty: anything may be missed."""
+    """Those of which one matches each of them; empty if anything may be among them."""
+
+
+class EdgeRouting(_Message, frozen=True):
+    """The receiver learns in this way, from here on, what to send to the sender.
+
+    Sent where it makes a difference to the receiver: with flooding it sends everything.
+    """
+
+    routing: Name
+
+
+class TableComplete(_Message, frozen=True):
+    """All that the receiver is owed has been told.
+
+    What the sender wanted before a restart and has not told again is not wanted any more.
+    """
+
+    advertisements_only: bool = False
+    """Whether only the advertisements are complete, and subscriptions are still to come."""
 
 
 class Refused(_Message, frozen=True):
@@ -158,6 +177,8 @@ Message: TypeAlias = (
     | Survey
     | Surveyed
     | Missed
+    | EdgeRouting
+    | TableComplete
     | Refused
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from sapwood.protocol.broker import BrokerConfig
+from sapwood.protocol.config import BrokerConfig
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 
 

@@ -8,10 +8,12 @@ that is left without it is announced before the old one is taken back.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from sapwood.filters.filter import Filter
 from sapwood.routing.covering import Covering
 from sapwood.routing.mergers import Mergers
-from sapwood.routing.strategy import Difference, Entry, Strategy
+from sapwood.routing.strategy import Entry, Strategy, difference
 
 
 class Merging(Strategy):
@@ -21,6 +23,7 @@ class Merging(Strategy):
         super().__init__()
         self._covering = Covering()
         self._standing: dict[str, Filter] = {}
+        """What covering owed when its changes were last carried on."""
         self._mergers = Mergers()
         self._merged = Covering()
 
@@ -29,22 +32,23 @@ class Merging(Strategy):
         self._covering.add(entry)
 
     def remove(self, entry: Entry) -> None:
-        """Forget an entry that was taken in."""
+        """Remove an entry that was taken in."""
         self._covering.remove(entry)
 
-    def owed(self) -> dict[str, Filter]:
+    def owed(self) -> Mapping[str, Filter]:
         """Everything the neighbour is owed now, by id."""
         self._merge()
         return self._merged.owed()
 
-    def difference(self) -> Difference:
-        """What to tell the neighbour now; it counts as told."""
+    def take_touched(self) -> Iterable[str]:
+        """The ids under which something may have changed since this was last asked."""
         self._merge()
-        return self._merged.difference()
+        return self._merged.take_touched()
 
     def _merge(self) -> None:
         """Carry what has changed through the three steps."""
-        change = self._covering.difference()
+        touched = self._covering.take_touched()
+        change = difference(self._standing, self._covering.owed(), touched)
         if not change:
             return
         for filter_id, filter in change.subscribe:

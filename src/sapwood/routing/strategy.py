@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from sapwood.filters.filter import Filter
@@ -33,18 +34,37 @@ class Difference(NamedTuple):
         return bool(self.subscribe or self.unsubscribe)
 
 
-class Strategy(ABC):
-    """Keeps what one neighbour is owed while entries from others come and go.
+def difference(
+    told: Mapping[str, Filter], owed: Mapping[str, Filter], ids: Iterable[str]
+) -> Difference:
+    """What has to be said under some ids to someone who was told one thing and is owed another.
 
-    An algorithm says with `_owe` and `_release` what is owed. The difference to what the
-    neighbour was told is taken when all of an event is done, so that nobody is told what the same
-    event takes back.
+    Ids that are new to the neighbour come first: what replaces a filter may want less.
+    """
+    new, replaced, gone = [], [], []
+    for told_id in ids:
+        before, after = told.get(told_id), owed.get(told_id)
+        if after is None:
+            if before is not None:
+                gone.append(told_id)
+        elif before is None:
+            new.append((told_id, after))
+        elif before != after:
+            replaced.append((told_id, after))
+    return Difference(new + replaced, gone)
+
+
+class Strategy(ABC):
+    """Says what one neighbour is owed while entries from others come and go.
+
+    What is owed is a function of the entries that are there, however they came. What the neighbour
+    was told is no matter of the strategy (see ``ledger``): it only remembers under which ids
+    something may have changed.
     """
 
     def __init__(self) -> None:
         self._owed: dict[str, Filter] = {}
-        self._told_before: dict[str, Filter | None] = {}
-        """For each id that changed since the last difference, what was told under it."""
+        self._touched: dict[str, None] = {}
 
     @abstractmethod
     def add(self, entry: Entry) -> None:
@@ -52,40 +72,26 @@ class Strategy(ABC):
 
     @abstractmethod
     def remove(self, entry: Entry) -> None:
-        """Forget an entry that was taken in."""
+        """Remove an entry that was taken in."""
 
-    def owed(self) -> dict[str, Filter]:
-        """Everything the neighbour is owed now, by id."""
-        return dict(self._owed)
+    def owed(self) -> Mapping[str, Filter]:
+        """Everything the neighbour is owed now, by id; it changes with the entries."""
+        return self._owed
 
-    def difference(self) -> Difference:
-        """What to tell the neighbour now; it counts as told.
-
-        Ids that are new to the neighbour come first: what replaces a filter may want less.
-        """
-        new, replaced, gone = [], [], []
-        for told_id, told in self._told_before.items():
-            owed = self._owed.get(told_id)
-            if owed is None:
-                if told is not None:
-                    gone.append(told_id)
-            elif told is None:
-                new.append((told_id, owed))
-            elif told != owed:
-                replaced.append((told_id, owed))
-        self._told_before.clear()
-        return Difference(new + replaced, gone)
+    def take_touched(self) -> Iterable[str]:
+        """The ids under which something may have changed since this was last asked."""
+        touched, self._touched = self._touched, {}
+        return touched
 
     def _owe(self, told_id: str, filter: Filter) -> None:
         """Owe a filter under an id from now on."""
-        self._told_before.setdefault(told_id, self._owed.get(told_id))
+        self._touched[told_id] = None
         self._owed[told_id] = filter
 
     def _release(self, told_id: str) -> Filter:
         """Owe nothing under an id any more; gives back what was owed."""
-        filter = self._owed.pop(told_id)
-        self._told_before.setdefault(told_id, filter)
-        return filter
+        self._touched[told_id] = None
+        return self._owed.pop(told_id)
 
 
 class FilterStrategy(Strategy):
@@ -115,7 +121,7 @@ class FilterStrategy(Strategy):
             self._appear(entry.filter)
 
     def remove(self, entry: Entry) -> None:
-        """Forget an entry that was taken in."""
+        """Remove an entry that was taken in."""
         filter_id = entry.filter.id
         count = self._counts[filter_id] - 1
         if count:

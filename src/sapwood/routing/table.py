@@ -1,65 +1,29 @@
 """A routing table and what each neighbour is owed because of it.
 
-Subscriptions and advertisements spread in the same way: each has such a table of its own. A
-neighbour may have a *scope*: only entries within it are owed. Subscriptions travel only towards
-advertisements they overlap, so the scope of a neighbour are the advertisements that came from it.
+Subscriptions and advertisements spread in the same way: each has such a table of its own. A table
+may have another one for its *scope*: then a neighbour is owed only the entries that overlap one of
+its own entries there. Subscriptions travel only towards advertisements they overlap, so the table
+of advertisements is the scope of that of subscriptions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from sapwood.filters.filter import Filter
-from sapwood.routing.algorithms import strategy
-from sapwood.routing.strategy import Difference, Entry, Strategy
+from sapwood.routing.ledger import EdgeLedger
+from sapwood.routing.strategy import Difference, Entry
 
-Scope = Callable[[Filter], bool]
-"""Says whether a neighbour is concerned by entries with a filter."""
-
-
-class EdgeLedger:
-    """One neighbour that is told: its algorithm, its scope, and the entries within it."""
-
-    def __init__(self, strategy: Strategy, scope: Scope | None) -> None:
-        self.strategy = strategy
-        self.scope = scope
-        self._admitted: set[tuple[str, str]] = set()
-        """Destination and id of the entries that were within the scope when last asked."""
-
-    def add(self, entry: Entry) -> None:
-        """An entry from another destination has come."""
-        if self.scope is None:
-            self.strategy.add(entry)
-        elif self.scope(entry.filter):
-            self._admitted.add(entry[:2])
-            self.strategy.add(entry)
-
-    def remove(self, entry: Entry) -> None:
-        """An entry from another destination has gone."""
-        if self.scope is None:
-            self.strategy.remove(entry)
-        elif entry[:2] in self._admitted:
-            self._admitted.remove(entry[:2])
-            self.strategy.remove(entry)
-
-    def reconsider(self, entry: Entry) -> None:
-        """The scope may be another now: take an entry in, or let go of it."""
-        was_within = entry[:2] in self._admitted
-        is_within = self.scope is None or self.scope(entry.filter)
-        if is_within and not was_within:
-            self._admitted.add(entry[:2])
-            self.strategy.add(entry)
-        elif was_within and not is_within:
-            self._admitted.remove(entry[:2])
-            self.strategy.remove(entry)
+_NOTHING: Mapping[str, Filter] = {}
 
 
 class RoutingTable:
-    """Entries by destination and id, and a strategy for each neighbour that is told of them."""
+    """Entries by destination and id, and a ledger for each neighbour that is told of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, scope: RoutingTable | None = None) -> None:
+        self.scope = scope
+        self.ledgers: dict[str, EdgeLedger] = {}
         self._entries: dict[str, dict[str, Filter]] = {}
-        self._edges: dict[str, EdgeLedger] = {}
 
     def __len__(self) -> int:
         """How many entries there are."""
@@ -72,12 +36,16 @@ class RoutingTable:
 
     def of(self, destination: str) -> list[Entry]:
         """The entries of one destination."""
-        own = self._entries.get(destination, {})
+        own = self._entries.get(destination, _NOTHING)
         return [Entry(destination, entry_id, filter) for entry_id, filter in own.items()]
+
+    def filters(self, destination: str) -> Mapping[str, Filter]:
+        """The filters of one destination, by id."""
+        return self._entries.get(destination, _NOTHING)
 
     def get(self, destination: str, entry_id: str) -> Filter | None:
         """The filter under an id of a destination."""
-        return self._entries.get(destination, {}).get(entry_id)
+        return self._entries.get(destination, _NOTHING).get(entry_id)
 
     def add(self, entry: Entry) -> None:
         """Enter what a destination wants; it replaces what it wanted under the same id."""
@@ -87,9 +55,9 @@ class RoutingTable:
         if known is not None:
             self.remove(entry.destination, entry.id)
         self._entries.setdefault(entry.destination, {})[entry.id] = entry.filter
-        for neighbour, edge in self._edges.items():
-            if neighbour != entry.destination:
-                edge.add(entry)
+        for neighbour, ledger in self.ledgers.items():
+            if neighbour != entry.destination and self.is_within(neighbour, entry.filter):
+                ledger.add(entry)
 
     def remove(self, destination: str, entry_id: str) -> Entry | None:
         """Take out what a destination wants under an id, if there is such an entry."""
@@ -99,39 +67,82 @@ class RoutingTable:
         entry = Entry(destination, entry_id, own.pop(entry_id))
         if not own:
             del self._entries[destination]
-        for neighbour, edge in self._edges.items():
+        for neighbour, ledger in self.ledgers.items():
             if neighbour != destination:
-                edge.remove(entry)
+                ledger.remove(entry)
         return entry
 
-    def open(self, neighbour: str, algorithm: str, scope: Scope | None = None) -> None:
+    # Neighbours
+
+    def open(self, neighbour: str, algorithm: str) -> None:
         """Begin to owe a neighbour; everything within its scope is new to it."""
-        edge = EdgeLedger(strategy(algorithm), scope)
+        ledger = EdgeLedger(neighbour, algorithm, is_scoped=self.scope is not None)
         for entry in self._of_others(neighbour):
-            edge.add(entry)
-        self._edges[neighbour] = edge
+            if self.is_within(neighbour, entry.filter):
+                ledger.add(entry)
+        self.ledgers[neighbour] = ledger
 
     def close(self, neighbour: str) -> None:
         """Owe a neighbour nothing any more; it is not told."""
-        self._edges.pop(neighbour, None)
+        self.ledgers.pop(neighbour, None)
+
+    def switch(self, neighbour: str, algorithm: str) -> None:
+        """Let another algorithm say what a neighbour is owed."""
+        ledger = self.ledgers.get(neighbour)
+        if ledger is not None:
+            ledger.switch(algorithm, self._of_others(neighbour))
+
+    def is_within(self, neighbour: str, filter: Filter) -> bool:
+        """Whether a neighbour is concerned by entries with a filter."""
+        if self.scope is None:
+            return True
+        return any(one.overlaps(filter) for one in self.scope.filters(neighbour).values())
 
     def rescope(self, neighbour: str) -> None:
         """The scope of a neighbour has changed: see which entries are within it now."""
-        edge = self._edges.get(neighbour)
-        if edge is not None and edge.scope is not None:
-            for entry in self._of_others(neighbour):
-                edge.reconsider(entry)
+        ledger = self.ledgers.get(neighbour)
+        if ledger is None or not ledger.is_scoped:
+            return
+        for entry in self._of_others(neighbour):
+            if self.is_within(neighbour, entry.filter):
+                if not ledger.admits(entry):
+                    ledger.add(entry)
+            else:
+                ledger.remove(entry)
+
+    # What they are owed
 
     def owed(self, neighbour: str) -> dict[str, Filter]:
-        """Everything a neighbour is owed now, by id."""
-        return self._edges[neighbour].strategy.owed()
+        """Everything a neighbour is owed now, by id; nothing if it is not told at all."""
+        ledger = self.ledgers.get(neighbour)
+        return {} if ledger is None else dict(ledger.owed())
+
+    def told(self, neighbour: str) -> Mapping[str, Filter]:
+        """Everything a neighbour was told and has not been taken back, by id."""
+        ledger = self.ledgers.get(neighbour)
+        return _NOTHING if ledger is None else ledger.told
 
     def differences(self) -> Iterator[tuple[str, Difference]]:
-        """What each neighbour has to be told now; it counts as told."""
-        for neighbour, edge in self._edges.items():
-            difference = edge.strategy.difference()
-            if difference:
-                yield neighbour, difference
+        """What each neighbour is owed and was not told yet. Looking changes nothing."""
+        for neighbour, ledger in self.ledgers.items():
+            said = ledger.difference()
+            if said:
+                yield neighbour, said
+
+    def take_differences(self, withheld: Collection[str] = ()) -> Iterator[tuple[str, Difference]]:
+        """What to tell each neighbour now; it counts as told. Those withheld are told later."""
+        for neighbour, ledger in self.ledgers.items():
+            if neighbour in withheld:
+                ledger.note_changes()
+                continue
+            said = ledger.take()
+            if said:
+                yield neighbour, said
+
+    def problems(self) -> Iterator[str]:
+        """What is wrong with the ledgers."""
+        for ledger in self.ledgers.values():
+            yield from ledger.problems()
 
     def _of_others(self, neighbour: str) -> Iterator[Entry]:
         for destination in self._entries:

@@ -111,7 +111,7 @@ class Network:
         self._record = record
         self._config = dict(config or {})
         self._decode = lru_cache(MEMO_MAX)(decode_head)
-        self._parts = SharedHeads(MEMO_MAX)
+        self._heads = SharedHeads(MEMO_MAX)
         self._parse = lru_cache(MEMO_MAX)(Filter)
         self._effects: dict[type, Callable[[Station, Any], None]] = {
             Send: self._send,
@@ -126,7 +126,7 @@ class Network:
             raise TopologyError(f"there is a broker {name!r} already")
         config = BrokerConfig(id=name, recording=self._record is not None, **self._config)
         broker = self.brokers[name] = Broker(
-            config, decode=self._decode, parts=self._parts, parse=self._parse
+            config, decode=self._decode, heads=self._heads, parse=self._parse
         )
         self._stations[name] = Station(broker)
         return broker

@@ -18,15 +18,13 @@ from typing import Annotated, Final, TypeAlias
 import msgspec
 
 from sapwood.protocol.messages import Name
+from sapwood.protocol.neighbours import RESTART
 from sapwood.routing.algorithms import FLOODING
 from sapwood.wire.control import ControlCodec
 from sapwood.wire.frames import LINK
 
 VERSIONS: Final = (1, 1)
 """The oldest and the newest protocol version spoken here."""
-
-RESTART = "restart"
-"""A feature of brokers: entries survive a neighbour's restart until it has told its own again."""
 
 FEATURES: Final[tuple[str, ...]] = (RESTART,)
 """Optional abilities beyond the version; a side uses only what both have."""

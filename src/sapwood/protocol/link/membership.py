@@ -21,9 +21,10 @@ from sapwood.protocol.events import (
     NotificationsMissed,
 )
 from sapwood.protocol.link.channel import Channel
-from sapwood.protocol.link.handshake import REPLACED, RESTART, Goodbye, Resume
+from sapwood.protocol.link.handshake import REPLACED, Goodbye, Resume
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Introduction, Peer
+from sapwood.protocol.neighbours import RESTART
 from sapwood.protocol.ports import ClientOrder, Remember
 
 if TYPE_CHECKING:

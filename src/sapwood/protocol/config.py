@@ -1,0 +1,49 @@
+"""What is set for a broker from outside."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sapwood.routing.algorithms import FLOODING, check_algorithm
+
+
+class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """What is set for a broker from outside."""
+
+    id: str
+    session: int = 1
+    routing: str = "covering"
+    """How neighbours learn what to send here, unless a link says otherwise."""
+    advertisements_required: bool = False
+    advertisement_routing: str = "covering"
+    """How advertisements spread, where they are required. With flooding nobody is told of any, so
+    every neighbour is taken to publish everything."""
+    settle_interval: float = 0.05
+    """Shortest time between two waves of a broker, in seconds."""
+    settle_patience: float = 30.0
+    """Time after which a request to be told is answered with no, in seconds."""
+    expected: tuple[str, ...] = ()
+    """Neighbours that the broker had before it was restarted."""
+    restore_seconds: float = 30.0
+    """How long a restarted broker waits for the tables of those it expects."""
+    stale_seconds: float = 60.0
+    """How long the entries of a restarted neighbour are kept until it has told its table."""
+    remembered_max: int = 65_536
+    """Publishers and sets of attributes whose destinations are remembered."""
+    addresses: tuple[str, ...] = ()
+    """Under which the broker can be reached, if any; told in surveys."""
+    admin: str = ""
+    """Where its admin endpoint is; told in surveys."""
+    release: str = ""
+    """Which release of Sapwood it is; told in surveys."""
+    recording: bool = False
+    """Whether rows for a trace are among the effects."""
+
+    def __post_init__(self) -> None:
+        check_algorithm(self.routing)
+        check_algorithm(self.advertisement_routing)
+
+    @property
+    def spreads_advertisements(self) -> bool:
+        """Whether neighbours are told of advertisements, and of subscriptions only within them."""
+        return self.advertisements_required and self.advertisement_routing != FLOODING

@@ -1,0 +1,209 @@
+"""What all machines of a broker share: its neighbours and clients, its tables, its drops.
+
+A table changes here and nowhere else, so that the matching engine follows it; and after all that
+one event changes, every neighbour is sent the difference between what it is owed and what it was
+told, subscriptions before unsubscriptions. Hence a filter that takes the place of another leaves no
+gap: both changes are one difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from sapwood.filters.filter import Filter
+from sapwood.filters.values import Value
+from sapwood.protocol.clients import Clients
+from sapwood.protocol.config import BrokerConfig
+from sapwood.protocol.drops import Drop, Drops
+from sapwood.protocol.effects import Effect, Record, Send
+from sapwood.protocol.forwarding import Forwarding, SharedHeads
+from sapwood.protocol.messages import (
+    Advertise,
+    BrokerReport,
+    EdgeRouting,
+    Subscribe,
+    Unadvertise,
+    Unsubscribe,
+)
+from sapwood.protocol.neighbours import Neighbours
+from sapwood.routing.strategy import Entry
+from sapwood.routing.table import RoutingTable
+
+ParseFilter: TypeAlias = Callable[[str], Filter]
+
+
+class Core:
+    """The primary state of a broker, and what is derived from its tables."""
+
+    def __init__(self, config: BrokerConfig, heads: SharedHeads | None, parse: ParseFilter) -> None:
+        self.config = config
+        self.id = config.id
+        self.drops = Drops(recording=config.recording)
+        self.neighbours = Neighbours()
+        self.clients = Clients()
+        self.advertisements = RoutingTable()
+        scope = self.advertisements if config.spreads_advertisements else None
+        self.subscriptions = RoutingTable(scope)
+        self.forwarding = Forwarding(config.remembered_max, heads)
+        self.parse = parse
+
+    # Who may send what
+
+    def rejection(self, source: str) -> Drop | None:
+        """Why nothing is taken from a source, if so."""
+        if source in self.clients:
+            return None
+        neighbour = self.neighbours.get(source)
+        if neighbour is None:
+            return Drop.UNKNOWN_SENDER
+        return None if neighbour.in_tree else Drop.OUTSIDE_TREE
+
+    def refusal(self, source: str, publisher: str, attributes: dict[str, Value]) -> str:
+        """Why a source may not send a notification; neighbours have checked their clients."""
+        if source not in self.clients:
+            return ""
+        if publisher != source:
+            return f"published as {publisher!r} by {source!r}: a client publishes as itself"
+        if not self.config.advertisements_required:
+            return ""
+        return self.clients.refusal(source, attributes)
+
+    # Links
+
+    def open(self, name: str) -> None:
+        """A neighbour is in the tree: it gets notifications, and is owed what others want."""
+        neighbour = self.neighbours[name]
+        self.forwarding.open(name, everything=neighbour.is_flooded)
+        if self.config.spreads_advertisements:
+            self.advertisements.open(name, self.config.advertisement_routing)
+        self.subscriptions.open(name, neighbour.sends)
+
+    def reopen(self, name: str) -> None:
+        """A neighbour has lost what it was told: it is owed everything anew."""
+        neighbour = self.neighbours[name]
+        self.forwarding.open(name, everything=neighbour.is_flooded)
+        self.subscriptions.switch(name, neighbour.sends)
+        for table in self.tables:
+            ledger = table.ledgers.get(name)
+            if ledger is not None:
+                ledger.renew()
+
+    def close(self, name: str) -> None:
+        """A neighbour is gone, and all it wanted; it is owed nothing any more."""
+        self.subscriptions.close(name)
+        self.advertisements.close(name)
+        self.forwarding.close(name)
+        self.forget(name)
+
+    # Entries
+
+    @property
+    def tables(self) -> tuple[RoutingTable, RoutingTable]:
+        """Subscriptions and advertisements."""
+        return self.subscriptions, self.advertisements
+
+    def add(self, table: RoutingTable, entry: Entry) -> None:
+        """Enter what a destination wants or advertises, perhaps in place of what it had."""
+        self.remove(table, entry.destination, entry.id)
+        table.add(entry)
+        if table is self.subscriptions:
+            self.forwarding.add(entry)
+        else:
+            self._advertisements_changed(entry.destination)
+
+    def remove(self, table: RoutingTable, destination: str, entry_id: str) -> Entry | None:
+        """Take out what a destination wants or advertises under an id, if it is there."""
+        entry = table.remove(destination, entry_id)
+        if entry is not None:
+            if table is self.subscriptions:
+                self.forwarding.remove(destination, entry_id)
+            else:
+                self._advertisements_changed(destination)
+        return entry
+
+    def forget(self, destination: str) -> None:
+        """Remove everything a destination wanted or advertised."""
+        for table in self.tables:
+            for entry in table.of(destination):
+                self.remove(table, destination, entry.id)
+        self.forwarding.invalidate()
+
+    def _advertisements_changed(self, source: str) -> None:
+        """What a client may publish has changed, or what a neighbour has to be asked for."""
+        self.forwarding.invalidate()
+        self.subscriptions.rescope(source)
+
+    # What is told to others
+
+    def tell_all(self) -> list[Effect]:
+        """Send every neighbour what it is owed and was not told yet.
+
+        A neighbour that is to send everything begins with it before it is told that nothing is
+        wanted any more; one that is to send what is wanted is told that first. So no notification
+        is lost while the routing of an edge changes.
+        """
+        withheld = self.neighbours.withheld()
+        return [
+            *_said(self.advertisements, withheld, Advertise, Unadvertise),
+            *self._announced(withheld, floods=True),
+            *_said(self.subscriptions, withheld, Subscribe, Unsubscribe),
+            *self._announced(withheld, floods=False),
+        ]
+
+    def _announced(self, withheld: Iterable[str], *, floods: bool) -> list[Effect]:
+        """Tell neighbours that they have to flood from now on, or no longer."""
+        effects: list[Effect] = []
+        for name, neighbour in self.neighbours.items():
+            if neighbour.announced != neighbour.sends and neighbour.floods == floods:
+                if not neighbour.in_tree or name in withheld:
+                    continue
+                if floods or neighbour.has_announced_flooding:
+                    effects.append(Send(name, EdgeRouting(neighbour.sends)))
+                neighbour.announced = neighbour.sends
+        return effects
+
+    # What is said about it
+
+    def report(self) -> BrokerReport:
+        """What this broker says about itself in a survey."""
+        neighbours = self.neighbours
+        return BrokerReport(
+            id=self.id,
+            session=self.config.session,
+            neighbours=tuple(neighbours.tree()),
+            candidates=tuple(name for name, one in neighbours.items() if not one.in_tree),
+            away=tuple(neighbours.away()),
+            clients=len(self.clients),
+            subscriptions=len(self.subscriptions),
+            addresses=self.config.addresses,
+            admin=self.config.admin,
+            release=self.config.release,
+        )
+
+    def recorded(
+        self, kind: str, client: str, filter: Filter, message: str | None = None
+    ) -> list[Effect]:
+        """A row about what a client asked for, if rows are wanted."""
+        if not self.config.recording:
+            return []
+        fields = {"client": client, "filter": str(filter)}
+        if message is not None:
+            fields["message"] = message
+        return [Record(kind, fields)]
+
+
+def _said(
+    table: RoutingTable,
+    withheld: list[str],
+    begin: type[Subscribe | Advertise],
+    end: type[Unsubscribe | Unadvertise],
+) -> list[Effect]:
+    """The messages that tell neighbours what they are owed and were not told."""
+    effects: list[Effect] = []
+    for neighbour, difference in table.take_differences(withheld):
+        for entry_id, filter in difference.subscribe:
+            effects.append(Send(neighbour, begin(entry_id, str(filter))))
+        for entry_id in difference.unsubscribe:
+            effects.append(Send(neighbour, end(entry_id)))
+    return effects

@@ -1,0 +1,99 @@
+"""Gaps: who has to know that notifications were lost on a link.
+
+What could have crossed a link is bounded by the filters that the other end was told, so a gap comes
+with these filters, and only those are told of it who want something that one of them matches. Where
+nothing is known (the edge floods, or there are too many filters), anything may be missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TypeAlias
+
+from sapwood.errors import SapwoodError
+from sapwood.filters.filter import Filter
+from sapwood.protocol.effects import Effect, Record, Send
+from sapwood.protocol.events import NotificationsMissed
+from sapwood.protocol.machine import EventHandler, Machine, MessageHandler
+from sapwood.protocol.messages import Missed
+
+FILTERS_MAX = 64
+"""Filters that bound a gap; with more of them, anything may be missing."""
+
+TESTS_MAX = 10_000
+"""Pairs of filters compared because of one gap; beyond it, whoever wants anything is told."""
+
+Bounds: TypeAlias = Collection[Filter] | None
+"""One of these matches whatever is missing; None if that may be anything."""
+
+
+class Gaps(Machine):
+    """Passes on what was missed to those whom it concerns."""
+
+    name = "gaps"
+
+    def events(self) -> Mapping[type, EventHandler]:
+        """The driver knows what a neighbour could not send."""
+        return {NotificationsMissed: self._missed_here}
+
+    def from_neighbours(self) -> Mapping[type, MessageHandler]:
+        """A neighbour passes on what was missed behind it."""
+        return {Missed: self._missed_behind}
+
+    def _missed_here(self, event: NotificationsMissed, now: float) -> list[Effect]:
+        source = event.neighbour
+        if not self.core.neighbours.is_in_tree(source):
+            rejection = self.core.rejection(source)
+            return [] if rejection is None else self.core.drops.count(rejection, source)
+        bounds = self._parsed(event.filters) or self._told(source)
+        return self._pass_on(source, event.count, f"{source}-{self.core.id}", bounds)
+
+    def _missed_behind(self, source: str, message: Missed, now: float) -> list[Effect]:
+        return self._pass_on(source, message.count, message.link, self._parsed(message.filters))
+
+    def _told(self, neighbour: str) -> Bounds:
+        """What could have come from a neighbour: what it was told that somebody wants."""
+        told = self.core.subscriptions.told(neighbour)
+        if self.core.neighbours[neighbour].may_flood or len(told) > FILTERS_MAX:
+            return None
+        if not told and self.core.subscriptions.scope is not None:
+            return None  # a new link: what the neighbour advertises is not known yet
+        return told.values()
+
+    def _parsed(self, texts: tuple[str, ...]) -> Bounds:
+        if not 0 < len(texts) <= FILTERS_MAX:
+            return None
+        try:
+            return [self.core.parse(text) for text in texts]
+        except SapwoodError:
+            return None  # a bound that cannot be read is none
+
+    def _pass_on(self, source: str, count: int, link: str, bounds: Bounds) -> list[Effect]:
+        """Tell those on this side of a link what did not come over it."""
+        core = self.core
+        if bounds is not None and len(bounds) * len(core.subscriptions) > TESTS_MAX:
+            tested = None
+        else:
+            tested = bounds
+        filters = () if bounds is None else tuple(str(filter) for filter in bounds)
+        message = Missed(count, link, filters)
+        concerned = [
+            name
+            for name in (*core.neighbours.tree(), *core.clients)
+            if name != source and self._is_concerned(name, tested)
+        ]
+        effects: list[Effect] = [Send(name, message) for name in concerned]
+        if core.config.recording:
+            what = f"{count} notifications given up on {link}"
+            effects.append(Record("missed", {"source": source, "message": what}))
+        return effects
+
+    def _is_concerned(self, name: str, bounds: Bounds) -> bool:
+        """Whether a neighbour or client may want something of what is missing."""
+        neighbour = self.core.neighbours.get(name)
+        if neighbour is not None and neighbour.is_flooded:
+            return bounds is None or len(bounds) > 0
+        wanted = self.core.subscriptions.filters(name).values()
+        if bounds is None:
+            return bool(wanted)
+        return any(bound.overlaps(filter) for filter in wanted for bound in bounds)

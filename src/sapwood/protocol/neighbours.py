@@ -1,0 +1,90 @@
+"""The neighbours of a broker: the one place that knows who they are and how each edge is routed.
+
+Whatever else is kept by neighbour (ledgers, who gets which notification, whose echo is missing) is
+derived from this, and `invariants` compares it.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from sapwood.routing.algorithms import FLOODING
+
+RESTART = "restart"
+"""The feature of a neighbour that says when it has told its whole table."""
+
+
+class Neighbour(msgspec.Struct):
+    """A broker at the other end of a link."""
+
+    in_tree: bool
+    sends: str
+    """How the neighbour learns what to send here."""
+    receives: str
+    """How this broker learns what to send there."""
+    session: int = 0
+    addresses: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    announced: str = ""
+    """The routing of `sends` as the neighbour knows it."""
+    is_away: bool = False
+    """Whether it cannot be reached for the time being."""
+    is_frozen: bool = False
+    """Whether it is told nothing for the time being, though it can be reached."""
+
+    @property
+    def floods(self) -> bool:
+        """Whether the neighbour sends everything here, so that it need not be told anything."""
+        return self.sends == FLOODING
+
+    @property
+    def has_announced_flooding(self) -> bool:
+        """Whether the neighbour still believes that it has to send everything here."""
+        return self.announced == FLOODING
+
+    @property
+    def may_flood(self) -> bool:
+        """Whether something may have come that the neighbour was not told to send."""
+        return self.floods or self.has_announced_flooding
+
+    @property
+    def is_flooded(self) -> bool:
+        """Whether the neighbour gets everything."""
+        return self.receives == FLOODING
+
+    @property
+    def is_withheld(self) -> bool:
+        """Whether the neighbour is told nothing for the time being."""
+        return self.is_away or self.is_frozen
+
+
+class Neighbours(dict[str, Neighbour]):
+    """All neighbours by name, in the order in which their links came."""
+
+    __slots__ = ()
+
+    def tree(self) -> list[str]:
+        """Those in the tree."""
+        return [name for name, one in self.items() if one.in_tree]
+
+    def reachable(self) -> list[str]:
+        """Those in the tree that are not away."""
+        return [name for name, one in self.items() if one.in_tree and not one.is_away]
+
+    def away(self) -> list[str]:
+        """Those in the tree that cannot be reached for the time being."""
+        return [name for name, one in self.items() if one.in_tree and one.is_away]
+
+    def withheld(self) -> list[str]:
+        """Those in the tree that are told nothing for the time being."""
+        return [name for name, one in self.items() if one.in_tree and one.is_withheld]
+
+    def is_in_tree(self, name: str) -> bool:
+        """Whether there is a link of the tree to a broker."""
+        one = self.get(name)
+        return one is not None and one.in_tree
+
+    def is_restartable(self, name: str) -> bool:
+        """Whether a neighbour says when it has told its whole table."""
+        one = self.get(name)
+        return one is not None and one.in_tree and RESTART in one.features
