@@ -447,8 +447,8 @@ class ClientSession:
         self._inbound.take(run.data, self._effects)
         if is_due:
             self._acknowledge()
-        elif self._acknowledge_at == inf:
-            self._acknowledge_at = now + ACK_SECONDS
+        else:
+            self._acknowledge_at = min(self._acknowledge_at, now + ACK_SECONDS)
 
     def _hear(self, line: Line, message: LinkMessage, now: float) -> None:
         """The broker says something about the connection."""
