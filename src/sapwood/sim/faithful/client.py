@@ -18,6 +18,7 @@ from sapwood.protocol.client.config import SessionConfig
 from sapwood.protocol.client.delivered import Delivered
 from sapwood.protocol.client.deliveries import Gap, Inbox
 from sapwood.protocol.client.outputs import (
+    Accepted,
     Failed,
     Online,
     PublicationRefused,
@@ -152,6 +153,8 @@ class FaithfulClient:
         """The brokers it had a stream with, in order."""
         self.unconfirmed: set[int] = set()
         """Sequence numbers of publications that perhaps no broker has got."""
+        self.accepted_at: dict[int, float] = {}
+        """When the application was told that a broker has a publication, by sequence number."""
         self.refused: list[str] = []
         self.failed: Failed | None = None
         self._kernel = kernel
@@ -288,6 +291,9 @@ class FaithfulClient:
         if isinstance(output, Online):
             if not output.is_resumed:
                 self.homes.append(Home(self.now, output.broker))
+        elif isinstance(output, Accepted):
+            for sequence in range(len(self.accepted_at) + 1, output.sequence + 1):
+                self.accepted_at[sequence] = self.now
         elif isinstance(output, Unconfirmed):
             self.unconfirmed.update(range(output.first, output.last + 1))
         elif isinstance(output, PublicationRefused | RequestRefused):

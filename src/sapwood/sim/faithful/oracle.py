@@ -48,10 +48,10 @@ class Tree:
             if not is_formed(*edge):
                 self._apart[edge].append(now)
 
-    def was_whole(self, a: str, b: str, at: float) -> bool:
-        """Whether the way between two brokers was there for some time before a time."""
+    def was_whole(self, a: str, b: str, since: float, until: float) -> bool:
+        """Whether the way between two brokers was there, and for some time before."""
         return not any(
-            at - self._settle_seconds <= apart <= at
+            since - self._settle_seconds <= apart <= until
             for edge in self._path(a, b)
             for apart in self._apart[edge]
         )
@@ -133,15 +133,20 @@ class Oracle:
     def _obliges(
         self, client: FaithfulClient, wanted: Wanted, publisher: str, one: Publication
     ) -> bool:
-        """Whether a publication must come to a subscription: it had settled, and stays."""
-        return (
+        """Whether a publication must come to a subscription: it had settled, and stays.
+
+        A publication may have waited for a broker.
+        """
+        if not (
             wanted.ended_at == inf
             and wanted.filter.matches(dict(one.attributes))
             and wanted.had_settled(one.at)
-            and self._tree.was_whole(
-                client.home(one.at), self._clients[publisher].home(one.at), one.at
-            )
-        )
+        ):
+            return False
+        source = self._clients[publisher]
+        taken_at = source.accepted_at.get(one.sequence, one.at)
+        home = source.home(taken_at) if source.home(taken_at) == source.home(one.at) else ""
+        return self._tree.was_whole(client.home(one.at), home, one.at, taken_at)
 
     def is_reported(self, pair: Pair) -> bool:
         """Whether the publisher or the subscriber was told of a loss."""
