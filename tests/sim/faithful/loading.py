@@ -17,11 +17,11 @@ QUICK_LINK = LinkLimits(
 )
 
 
-def line(count: int, seed: int = 1, link: LinkLimits = QUICK_LINK, **config: Any) -> FaithfulNetwork:
+def line(
+    count: int, seed: int = 1, link: LinkLimits = QUICK_LINK, **config: Any
+) -> FaithfulNetwork:
     """Brokers B1, B2 … each of which has joined the one before."""
-    network = FaithfulNetwork(
-        Random(seed), config={"link": link, **config}, delay=(0.001, 0.003)
-    )
+    network = FaithfulNetwork(Random(seed), config={"link": link, **config}, delay=(0.001, 0.003))
     for number in range(1, count + 1):
         network.add_broker(f"B{number}", (f"B{number - 1}",) if number > 1 else ())
     linked = [(f"B{number - 1}", f"B{number}") for number in range(2, count + 1)]

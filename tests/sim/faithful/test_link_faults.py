@@ -39,8 +39,10 @@ def break_often(network: FaithfulNetwork, chance: Random, times: int) -> None:
             source, target = chance.choice((("B1", "B2"), ("B2", "B1")))
             driver.cut_after(source, target, chance.randint(1, 3000))
         assert driver.run_until(
-            lambda before=before: driver.connections > before  # type: ignore[misc]
-            and network.is_linked("B1", "B2"),
+            lambda before=before: (
+                driver.connections > before  # type: ignore[misc]
+                and network.is_linked("B1", "B2")
+            ),
             20,
             step=0.01,
         )

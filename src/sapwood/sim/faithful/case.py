@@ -196,7 +196,7 @@ def _draw_joins(
     hidden: tuple[str, ...],
 ) -> dict[str, tuple[str, ...]]:
     """Who dials whom: one side of each edge, or both."""
-    joins: dict[str, tuple[str, ...]] = {broker: () for broker in brokers}
+    joins: dict[str, tuple[str, ...]] = dict.fromkeys(brokers, ())
     for left, right in edges:
         ways = [(left, right)] if left in hidden else [(right, left)] if right in hidden else []
         if not ways:
@@ -314,9 +314,7 @@ class _Planner:
                 at = random.uniform(0.5, self._calm_at)
             attributes: dict[str, Value] = {"n": random.randint(0, 9), "kind": random.choice("ab")}
             client = random.choice(self._clients).session
-            yield Step(
-                max(at, 0.5), Do.PUBLISH, client, size=self._payload, attributes=attributes
-            )
+            yield Step(max(at, 0.5), Do.PUBLISH, client, size=self._payload, attributes=attributes)
 
     def _fault(self, kind: Do, brokers: tuple[str, ...]) -> Step:
         random = self._random

@@ -123,9 +123,7 @@ class FaithfulNetwork:
 
     def _start(self, site: Site) -> Node:
         site.session += 1
-        config = msgspec.structs.replace(
-            site.config, session=site.session, expected=site.expected
-        )
+        config = msgspec.structs.replace(site.config, session=site.session, expected=site.expected)
         node = self.nodes[site.name] = Node(
             config, Random(self._random.getrandbits(64)), self._draw_secret
         )

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from sapwood.sim.faithful.client import Delivery, FaithfulClient, Publication, Wanted
 from sapwood.trace.judge.ordering import judge_order
-from sapwood.trace.schema import DELIVERED, PUBLISHED, Row
 from sapwood.trace.judge.verdict import OUT_OF_ORDER_CAUSAL, Findings, Verdict
+from sapwood.trace.schema import DELIVERED, PUBLISHED, Row
+
 
 class Pair(NamedTuple):
     """A notification and a subscription."""
