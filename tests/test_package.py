@@ -8,8 +8,7 @@ import sys
 import pytest
 
 import sapwood
-from sapwood.runtime.client import Bus, connect
-from sapwood.runtime.subscription import Gap, Subscription
+from sapwood.runtime.client import Bus, Gap, Subscription, connect
 
 
 def test_the_client_library_is_reached_by_one_import() -> None:

@@ -9,7 +9,7 @@ import pytest
 import sapwood
 from runtime.living import run
 from sapwood.errors import ParameterError
-from sapwood.runtime.subscription import Gap
+from sapwood.runtime.client import Gap
 from sapwood.testing import network
 
 pytestmark = pytest.mark.slow

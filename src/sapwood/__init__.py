@@ -14,8 +14,7 @@ from sapwood.errors import SapwoodError
 from sapwood.filters import BloomFilter, Filter, Notification, NotificationId
 
 if TYPE_CHECKING:
-    from sapwood.runtime.client import Bus, connect
-    from sapwood.runtime.subscription import Gap, Subscription
+    from sapwood.runtime.client import Bus, Gap, Subscription, connect
 
 __all__ = [
     "BloomFilter",
@@ -32,8 +31,8 @@ __all__ = [
 
 _WHERE = {
     "Bus": "sapwood.runtime.client",
-    "Gap": "sapwood.runtime.subscription",
-    "Subscription": "sapwood.runtime.subscription",
+    "Gap": "sapwood.runtime.client",
+    "Subscription": "sapwood.runtime.client",
     "connect": "sapwood.runtime.client",
 }
 """What is looked up when it is asked for, so that importing filters stays quick."""

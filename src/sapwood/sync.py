@@ -20,8 +20,8 @@ from sapwood.filters.ids import NotificationId
 from sapwood.filters.notification import Notification
 from sapwood.filters.values import Value
 from sapwood.protocol.messages import Surveyed
-from sapwood.runtime import client, subscription
-from sapwood.runtime.subscription import Gap, Item
+from sapwood.runtime import client
+from sapwood.runtime.client import Gap, Item
 
 __all__ = ["Bus", "Gap", "Item", "Subscription", "connect"]
 
@@ -67,9 +67,9 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
 
 
 class Subscription:
-    """What comes for one filter; see `sapwood.runtime.subscription.Subscription`."""
+    """What comes for one filter; see `sapwood.runtime.client.Subscription`."""
 
-    def __init__(self, loop: _Loop, inner: subscription.Subscription) -> None:
+    def __init__(self, loop: _Loop, inner: client.Subscription) -> None:
         self._loop = loop
         self._inner = inner
         self._items: deque[Item] = deque()

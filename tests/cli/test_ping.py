@@ -43,9 +43,7 @@ def test_a_broker_that_hangs_is_a_no(capsys: Captured, monkeypatch: pytest.Monke
     monkeypatch.setattr(ping_command, "_ANSWER_SECONDS", 0.1)
     threads = set(threading.enumerate())
     with chain_in_background(1) as servers:
-        monkeypatch.setattr(
-            "sapwood.runtime.client_stream.Stream.ping", lambda self: asyncio.Event().wait()
-        )
+        monkeypatch.setattr("sapwood.runtime.client.Bus.ping", lambda self: asyncio.Event().wait())
         assert run(["ping", "-s", str(servers[0].address)]) == 1
     assert capsys.readouterr().err == "no answer within 0.1 s\n"
     assert set(threading.enumerate()) <= threads

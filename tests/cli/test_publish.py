@@ -15,7 +15,7 @@ import pytest
 import sapwood.sync
 from runtime.serving import chain_in_background
 from sapwood.cli.main import run
-from sapwood.runtime.delivered import Delivered
+from sapwood.protocol.client.delivered import Delivered
 
 Captured = pytest.CaptureFixture[str]
 

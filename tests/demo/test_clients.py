@@ -8,7 +8,7 @@ from random import Random
 from runtime.living import broker, run, until, url
 from sapwood.demo.clients import Clients
 from sapwood.demo.workload import Publisher, Subscriber
-from sapwood.runtime.subscription import Gap
+from sapwood.runtime.client import Gap
 
 
 async def evening() -> None:

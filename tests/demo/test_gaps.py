@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sapwood.demo.gaps import GapNews
 from sapwood.demo.workload import Subscriber
-from sapwood.runtime.subscription import Gap
+from sapwood.runtime.client import Gap
 
 
 def test_gaps_are_put_together_by_reason() -> None:

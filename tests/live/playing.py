@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sapwood.filters.filter import Filter
-from sapwood.runtime.client import Bus, connect
+from sapwood.runtime.client import Bus, Subscription, connect
 from sapwood.runtime.local.local_network import LocalNetwork
-from sapwood.runtime.subscription import Subscription
 from sapwood.sim.run import Simulation
 from sapwood.sim.scenario import Scenario
 from sapwood.sim.workloads.action import Action, ActionKind

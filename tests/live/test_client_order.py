@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from runtime.living import broker, run, url
-from sapwood.runtime.client import connect
+from sapwood.runtime.client import Gap, connect
 from sapwood.runtime.config.settings import TraceSettings
-from sapwood.runtime.subscription import Gap
 from sapwood.trace import check, read
 
 ROUNDS = 40

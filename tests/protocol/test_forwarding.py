@@ -13,7 +13,7 @@ from sapwood.errors import FrameError, SapwoodError
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 from sapwood.matching import MatchIndex
-from sapwood.protocol.forwarding import Forwarding, Plan, SharedHeads, publisher_end, split_head
+from sapwood.protocol.forwarding import Forwarding, Plan, SharedHeads, split_head
 from sapwood.routing.strategy import Entry
 from sapwood.wire.frames import encode_head
 
@@ -208,7 +208,6 @@ def test_a_head_splits_where_the_publisher_ends(
     assert front + rest == head
     assert encode_head("", attributes) == b"\x92\xa0" + rest
     assert encode_head(publisher, {}) == front + b"\x80"
-    assert publisher_end(b"before" + head, 6) == 6 + len(front)
 
 
 @pytest.mark.parametrize(

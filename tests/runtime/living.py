@@ -11,9 +11,9 @@ import msgspec
 import uvloop
 
 from sapwood.protocol.link.handshake import LINK_CODEC, Goodbye, LinkMessage
+from sapwood.runtime.client import Bus, Gap, Subscription
 from sapwood.runtime.config.settings import ClientSettings, LinkSettings, Settings
 from sapwood.runtime.server import Server
-from sapwood.runtime.subscription import Gap, Subscription
 from sapwood.wire.frames import LINK
 from sapwood.wire.scan import scan, size_of_next
 
@@ -79,6 +79,12 @@ def port(server: Server) -> int:
     """On which port a broker listens."""
     assert server.address is not None
     return server.address.port
+
+
+def transport_of(bus: Bus) -> asyncio.Transport:
+    """The connection of a client, to be held up or cut."""
+    (transport,) = bus._driver._transports.values()
+    return transport
 
 
 class Tally:

@@ -183,7 +183,7 @@ def test_certificates_are_told_by_their_names_or_refused_for_good(tmp_path: Path
             listening(server, ssl=context) as port,
         ):
             client.carry_out([Dial(1, f"sapwoods://127.0.0.1:{port}")])
-            await until(lambda: bool(trusting.events), "connected")
+            await until(lambda: bool(trusting.events and served.events), "connected")
             assert trusting.events[0].certificate == ("127.0.0.1", "B1", "b1")
             assert served.events[0].certificate is None
             stranger.carry_out([Dial(1, f"sapwoods://127.0.0.1:{port}")])

@@ -33,8 +33,8 @@ from sapwood.protocol.link.handshake import (
 )
 from sapwood.protocol.messages import CODEC, Subscribe
 from sapwood.runtime import reception
+from sapwood.runtime.client import Gap
 from sapwood.runtime.config.settings import ClientSettings, Settings
-from sapwood.runtime.subscription import Gap
 from sapwood.wire.frames import CONTROL, LINK, NOTIFICATION, encode_head, encode_notification, frame
 
 

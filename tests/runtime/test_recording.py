@@ -83,8 +83,7 @@ def test_every_notification_for_a_slow_client_ends_in_one_row(tmp_path: Path) ->
             for number in range(3000):
                 await bus.publish({"n": number}, PAYLOAD, confirm=number % 50 == 0)
             await until(lambda: node.counts["given_up"] > 0, "some were given up")
-            transport.abort()
-            slow._stream._keeper.cancel()  # type: ignore[union-attr]
+            await slow._driver.close()
             await until(lambda: slow.name not in node.peers, "the broker has given the client up")
             assert node.counts["abandoned"] > 0
             counts.update(node.counts)

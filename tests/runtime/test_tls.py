@@ -13,10 +13,10 @@ import pytest
 from runtime.authority import Authority
 from runtime.serving import run, serving
 from sapwood.errors import ConfigurationError, NetworkError, RefusedError, UnreachableError
+from sapwood.protocol.client.delivered import Delivered
 from sapwood.runtime.address import Address, parse_address
 from sapwood.runtime.client import connect
 from sapwood.runtime.config.settings import Settings, TlsSettings
-from sapwood.runtime.delivered import Delivered
 from sapwood.runtime.server import Server
 from sapwood.runtime.tls import (
     certificate_names,

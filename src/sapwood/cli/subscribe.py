@@ -13,7 +13,7 @@ from sapwood.cli.server_option import DEFAULT_SERVER, Servers, open_bus, run_cli
 from sapwood.filters.filter import Filter
 
 if TYPE_CHECKING:
-    from sapwood.runtime.subscription import Subscription
+    from sapwood.runtime.client import Subscription
 
 _AT_ONCE = 1000
 """Notifications that are printed before the output is flushed, if as many have come."""
@@ -64,7 +64,7 @@ async def _subscribe(
 
 async def _print(found: Subscription, count: int | None) -> None:
     """Print what comes, until there were as many as wanted."""
-    from sapwood.runtime.subscription import Gap
+    from sapwood.runtime.client import Gap
 
     printed = 0
     while items := await found.read(_AT_ONCE if count is None else count - printed):

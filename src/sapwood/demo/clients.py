@@ -11,8 +11,7 @@ from typing import TypeAlias
 
 from sapwood.demo.workload import Publisher, Subscriber
 from sapwood.errors import NetworkError
-from sapwood.runtime.client import Bus, connect
-from sapwood.runtime.subscription import Gap, Subscription
+from sapwood.runtime.client import Bus, Gap, Subscription, connect
 
 GapSink: TypeAlias = Callable[[Subscriber, Gap], None]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sapwood.demo.workload import Subscriber
-from sapwood.runtime.subscription import Gap
+from sapwood.runtime.client import Gap
 
 
 class GapNews:

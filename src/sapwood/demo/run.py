@@ -22,7 +22,7 @@ from sapwood.demo.script import Cut, Kill, Restart, script
 from sapwood.demo.watching import LINKED, NOTHING, View, look
 from sapwood.demo.workload import Subscriber, publishers, subscribers
 from sapwood.protocol.tree import Link
-from sapwood.runtime.subscription import Gap
+from sapwood.runtime.client import Gap
 from sapwood.trace.schema import SETTLE_SECONDS_DEFAULT
 
 LOOK_SECONDS = 0.5

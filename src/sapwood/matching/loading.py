@@ -62,4 +62,8 @@ def preload(exercise: Callable[[], None] | None = None) -> None:
     Run it in a thread of its own where others must not wait: meanwhile indexes of any size scan.
     ``exercise`` uses all that is to be loaded; by default, that is the engine alone.
     """
-    ENGINE.load(exercise or import_module("sapwood.matching.warm").exercise)
+    ENGINE.load(exercise or _exercise_engine)
+
+
+def _exercise_engine() -> None:
+    import_module("sapwood.matching.warm").exercise()

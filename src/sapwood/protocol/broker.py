@@ -15,6 +15,7 @@ import msgspec
 
 from sapwood.errors import SapwoodError
 from sapwood.filters.filter import Filter
+from sapwood.filters.values import Value
 from sapwood.protocol.config import BrokerConfig
 from sapwood.protocol.core import Core, ParseFilter
 from sapwood.protocol.drops import Drop
@@ -36,6 +37,7 @@ from sapwood.protocol.gaps import Gaps
 from sapwood.protocol.inbound import Admission, DecodeHead, FrameReader
 from sapwood.protocol.machine import EventHandler, Machine, MessageHandler
 from sapwood.protocol.messages import CODEC, Refused
+from sapwood.protocol.moves import Moves
 from sapwood.protocol.neighbours import RESTART, Neighbour
 from sapwood.protocol.restoration import Restoration
 from sapwood.protocol.settling import Settling
@@ -66,19 +68,23 @@ class Broker(Core):
         self.restoration = Restoration(self)
         self.waves = Waves(self, self.restoration)
         self.settling = Settling(self, self.waves)
+        gaps = Gaps(self)
+        self.moves = Moves(self, gaps)
         self.machines: tuple[Machine, ...] = (
             Subscribing(self, self.settling),
             self.restoration,
             self.waves,
             self.settling,
             Surveying(self, self.waves),
-            Gaps(self),
+            gaps,
+            self.moves,
         )
         """In the order in which they are told of what happens."""
         admission = Admission(
             rejection=self.rejection,
             is_client=self.clients.__contains__,
             refusal=self.refusal,
+            refused=self._refused,
             control=self._decoded,
             restricts_clients=config.advertisements_required,
         )
@@ -118,6 +124,21 @@ class Broker(Core):
     def is_restoring(self) -> bool:
         """Whether the broker was restarted and its tables are not complete yet."""
         return self.restoration.is_active
+
+    # What is refused
+
+    def _refused(
+        self, source: str, publisher: str, attributes: dict[str, Value], sequence: int
+    ) -> list[Effect]:
+        """A notification is not taken from a source: what follows from that."""
+        if self.fences.is_stale(source, publisher):
+            self.moves.dropped(source, attributes)
+            return self.drops.count(Drop.STALE, source, publisher=publisher, sequence=sequence)
+        effects = self.drops.count(Drop.REFUSED, source)
+        if source in self.clients:
+            reason = self.refusal(source, publisher, attributes)
+            effects.append(Send(source, Refused(reason, sequence=sequence)))
+        return effects
 
     # Control messages
 

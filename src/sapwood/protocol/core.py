@@ -17,6 +17,7 @@ from sapwood.protocol.clients import Clients
 from sapwood.protocol.config import BrokerConfig
 from sapwood.protocol.drops import Drop, Drops
 from sapwood.protocol.effects import Effect, Record, Send
+from sapwood.protocol.fences import Fences
 from sapwood.protocol.forwarding import Forwarding, SharedHeads
 from sapwood.protocol.messages import (
     Advertise,
@@ -42,6 +43,7 @@ class Core:
         self.drops = Drops(recording=config.recording)
         self.neighbours = Neighbours()
         self.clients = Clients()
+        self.fences = Fences()
         self.advertisements = RoutingTable()
         scope = self.advertisements if config.spreads_advertisements else None
         self.subscriptions = RoutingTable(scope)
@@ -61,6 +63,8 @@ class Core:
 
     def refusal(self, source: str, publisher: str, attributes: dict[str, Value]) -> str:
         """Why a source may not send a notification; neighbours have checked their clients."""
+        if self.fences.is_stale(source, publisher):
+            return f"{publisher!r} goes on at another broker"
         if source not in self.clients:
             return ""
         if publisher != source:

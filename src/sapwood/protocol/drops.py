@@ -27,6 +27,7 @@ class Drop(StrEnum):
     OUTSIDE_TREE = "over a link outside the tree"
     REFUSED = "refused"
     REPEATED = "repeated"
+    STALE = "from where a client has moved away"
     STRAY = "a probe or echo that belongs to nothing"
     UNADVERTISED = "an unadvertisement never advertised"
     UNKNOWN_SENDER = "from an unknown sender"

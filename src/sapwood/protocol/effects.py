@@ -28,6 +28,13 @@ class Send(_Effect, frozen=True):
     message: Message
 
 
+class Dismiss(_Effect, frozen=True):
+    """Let a client's session end: it goes on elsewhere."""
+
+    client: str
+    reason: str
+
+
 class Record(_Effect, frozen=True):
     """Write a row into the trace."""
 
@@ -35,4 +42,4 @@ class Record(_Effect, frozen=True):
     fields: dict[str, Any]
 
 
-Effect: TypeAlias = Forward | Send | Record
+Effect: TypeAlias = Forward | Send | Dismiss | Record

@@ -97,6 +97,14 @@ class ClientUp(_Event, frozen=True):
     client: str
 
 
+class ClientArrived(_Event, frozen=True):
+    """A client whose session has just begun here was at another broker with it before."""
+
+    client: str
+    streams: int
+    """How many streams it had begun before: of two arrivals the one with more is the later."""
+
+
 class ClientDown(_Event, frozen=True):
     """A client's session has ended: what it had is removed."""
 
@@ -122,6 +130,7 @@ Event: TypeAlias = (
     | RoutingChanged
     | SurveyRequested
     | ClientUp
+    | ClientArrived
     | ClientDown
     | Tick
 )

@@ -13,38 +13,52 @@ The number of fences is bounded; the oldest goes first.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 FENCES_MAX: Final = 65_536
 
 
+class Fence(NamedTuple):
+    """Where the publications of a client come from."""
+
+    source: str
+    """A neighbour, or the client itself."""
+    streams: int
+    """How many streams the client had begun when it came there."""
+
+
 class Fences:
-    """By client session: the neighbour, or the client itself, that its publications come from."""
+    """The fences of clients that moved, by their sessions."""
 
     def __init__(self) -> None:
-        self.homes: dict[str, str] = {}
+        self.homes: dict[str, Fence] = {}
 
     def __len__(self) -> int:
         """How many clients have moved."""
         return len(self.homes)
 
-    def move(self, client: str, source: str) -> bool:
-        """A client's publications come from a source from now on; whether that is news."""
-        if self.homes.get(client) == source:
+    def move(self, client: str, fence: Fence) -> bool:
+        """Take a client's publications from a source from now on; whether that is news.
+
+        News may overtake each other: what is older than what is known says nothing.
+        """
+        known = self.homes.get(client)
+        if known is not None and known.streams >= fence.streams:
             return False
         self.homes.pop(client, None)
         if len(self.homes) >= FENCES_MAX:
             del self.homes[next(iter(self.homes))]
-        self.homes[client] = source
+        self.homes[client] = fence
         return True
 
     def is_stale(self, source: str, client: str) -> bool:
         """Whether what a source brings of a client is what the client's old broker had left."""
-        return self.homes.get(client, source) != source
+        fence = self.homes.get(client)
+        return fence is not None and fence.source != source
 
     def forget_source(self, source: str) -> bool:
         """A neighbour is gone, and with it what was known about its direction."""
-        gone = [client for client, home in self.homes.items() if home == source]
+        gone = [client for client, home in self.homes.items() if home.source == source]
         for client in gone:
             del self.homes[client]
         return bool(gone)

@@ -21,6 +21,8 @@ from sapwood.matching import MatchIndex
 from sapwood.matching.shared import SharedFilters, SharedIndex
 from sapwood.routing.strategy import Entry
 from sapwood.wire.frames import decode_head
+from sapwood.wire.heads import publisher_end
+from sapwood.wire.markers import PAIR, SHORT_TEXT, SHORT_TEXT_END, TEXT_8
 
 if TYPE_CHECKING:
     from sapwood.fastpath.router import Router
@@ -33,14 +35,7 @@ Key: TypeAlias = tuple[str, str]
 
 NOWHERE: Destinations = ()
 
-# How msgpack begins a pair and a text.
-_PAIR = 0x92
-_SHORT_TEXT = 0xA0
-SHORT_TEXT_END = 0xC0
-_TEXT_8 = 0xD9
-PAIR_AND_SHORT_TEXT = 2 - _SHORT_TEXT
-_PAIR_AND_TEXT_8 = 3
-_ANY_PUBLISHER = bytes([_PAIR, _SHORT_TEXT + 1]) + b"p"
+_ANY_PUBLISHER = bytes([PAIR, SHORT_TEXT + 1]) + b"p"
 
 
 class Plan(NamedTuple):
@@ -83,19 +78,6 @@ class SourceMemory(NamedTuple):
     """By the rest of the head. Shared by all sources that may send whatever they want."""
 
 
-def publisher_end(data: bytes, head_at: int) -> int:
-    """Where, in a head that begins at a place, the publisher ends and the attributes begin.
-
-    A head is a pair of a text and a map (``sapwood.wire.frames``); a text has its length in its
-    first byte if it is short, else in the second. For anything else the answer is meaningless,
-    but harmless: nothing that begins so is ever remembered. There must be three bytes to look at.
-    """
-    marker = data[head_at + 1]
-    if marker < SHORT_TEXT_END:
-        return head_at + marker + PAIR_AND_SHORT_TEXT
-    return head_at + data[head_at + 2] + _PAIR_AND_TEXT_8
-
-
 def split_head(head: bytes) -> tuple[bytes, bytes]:
     """The publisher's part of a head that decodes, and the attributes'.
 
@@ -103,8 +85,8 @@ def split_head(head: bytes) -> tuple[bytes, bytes]:
     bytes: the parts of one head must never be mistaken for those of another.
     """
     marker = head[1]
-    is_text = _SHORT_TEXT <= marker < SHORT_TEXT_END or marker == _TEXT_8
-    if head[0] != _PAIR or not is_text:
+    is_text = SHORT_TEXT <= marker < SHORT_TEXT_END or marker == TEXT_8
+    if head[0] != PAIR or not is_text:
         raise FrameError(
             "the head of a notification is not a pair, or its publisher has over 255 bytes"
         )
@@ -126,6 +108,9 @@ class Forwarding:
         self.neighbours: dict[str, bool] = {}
         """Those in the tree, and whether each gets everything."""
         self.known: dict[str, SourceMemory] = {}
+        self.shares_publishers = True
+        """Whether neighbours may send in the name of any publisher, so that it is remembered for
+        all of them together."""
         self._flooded: list[str] = []
         self._plans: dict[bytes, Plan] = {}
         self._plan_by_destinations: dict[Destinations, Plan] = {}
@@ -220,7 +205,8 @@ class Forwarding:
         self._remembered += 1
         known = self.known.get(source)
         if known is None:
-            publishers = self._heads.publishers if source in self.neighbours else set()
+            is_shared = self.shares_publishers and source in self.neighbours
+            publishers = self._heads.publishers if is_shared else set()
             known = self.known[source] = SourceMemory(publishers, {} if restricted else self._plans)
         if known.publishers is self._heads.publishers:
             self._heads.add_publisher(publisher)

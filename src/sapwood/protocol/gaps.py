@@ -46,10 +46,10 @@ class Gaps(Machine):
             rejection = self.core.rejection(source)
             return [] if rejection is None else self.core.drops.count(rejection, source)
         bounds = self._parsed(event.filters) or self._told(source)
-        return self._pass_on(source, event.count, f"{source}-{self.core.id}", bounds)
+        return self.pass_on(source, event.count, f"{source}-{self.core.id}", bounds)
 
     def _missed_behind(self, source: str, message: Missed, now: float) -> list[Effect]:
-        return self._pass_on(source, message.count, message.link, self._parsed(message.filters))
+        return self.pass_on(source, message.count, message.link, self._parsed(message.filters))
 
     def _told(self, neighbour: str) -> Bounds:
         """What could have come from a neighbour: what it was told that somebody wants."""
@@ -68,7 +68,7 @@ class Gaps(Machine):
         except SapwoodError:
             return None  # a bound that cannot be read is none
 
-    def _pass_on(self, source: str, count: int, link: str, bounds: Bounds) -> list[Effect]:
+    def pass_on(self, source: str, count: int, link: str, bounds: Bounds) -> list[Effect]:
         """Tell those on this side of a link what did not come over it."""
         core = self.core
         if bounds is not None and len(bounds) * len(core.subscriptions) > TESTS_MAX:

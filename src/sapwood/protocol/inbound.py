@@ -18,11 +18,8 @@ from sapwood.protocol.effects import Effect, Forward, Send
 from sapwood.protocol.events import FramesReceived
 from sapwood.protocol.forwarding import (
     NOWHERE,
-    PAIR_AND_SHORT_TEXT,
-    SHORT_TEXT_END,
     Destinations,
     Forwarding,
-    publisher_end,
 )
 from sapwood.protocol.messages import Refused
 from sapwood.wire.frames import (
@@ -36,6 +33,8 @@ from sapwood.wire.frames import (
     decode_envelope,
     expiry_of,
 )
+from sapwood.wire.heads import PAIR_AND_SHORT_TEXT, publisher_end
+from sapwood.wire.markers import SHORT_TEXT_END
 
 if TYPE_CHECKING:
     from sapwood.fastpath.router import RoutedRun
@@ -76,6 +75,8 @@ class Admission(NamedTuple):
     is_client: Callable[[str], bool]
     refusal: Callable[[str, str, dict[str, Value]], str]
     """Why a source may not send what a publisher published; empty if it may."""
+    refused: Callable[[str, str, dict[str, Value], int], list[Effect]]
+    """What follows from that, for a notification with a sequence number."""
     control: Callable[[str, bytes, float], list[Effect]]
     """Takes the body of a control message from a source."""
     restricts_clients: bool
@@ -275,15 +276,12 @@ class FrameReader:
         head = data[frame.head : frame.body]
         try:
             publisher, attributes = self._decode(head)
-            refusal = self._admission.refusal(source, publisher, attributes)
-            if not refusal:
+            if not self._admission.refusal(source, publisher, attributes):
                 return self._decide(source, head, attributes), []
         except SapwoodError as problem:
             return NOWHERE, self._malformed(source, str(problem), _sequence(data, frame))
-        effects = self._drops.count(Drop.REFUSED, source)
-        if self._admission.is_client(source):
-            effects.append(Send(source, Refused(refusal, sequence=_sequence(data, frame))))
-        return NOWHERE, effects
+        sequence = _sequence(data, frame)
+        return NOWHERE, self._admission.refused(source, publisher, attributes, sequence)
 
     def _decide(self, source: str, head: bytes, attributes: dict[str, Value]) -> Destinations:
         restricted = self._is_restricted(source)

@@ -155,6 +155,14 @@ class TableComplete(_Message, frozen=True):
     """Whether only the advertisements are complete, and subscriptions are still to come."""
 
 
+class ClientMoved(_Message, frozen=True):
+    """A client's session goes on in the sender's direction: from elsewhere it is stale."""
+
+    client: Name
+    streams: int
+    """How many streams it had begun before: of two messages the one with more is the later."""
+
+
 class Refused(_Message, frozen=True):
     """To a client: something it asked or published was refused, and why.
 
@@ -177,6 +185,7 @@ Message: TypeAlias = (
     | Survey
     | Surveyed
     | Missed
+    | ClientMoved
     | EdgeRouting
     | TableComplete
     | Refused

@@ -17,7 +17,7 @@ from random import Random
 from typing import Any, Final
 
 from sapwood.protocol.broker import Broker
-from sapwood.protocol.effects import Effect, Forward, Send
+from sapwood.protocol.effects import Dismiss, Effect, Forward, Send
 from sapwood.protocol.events import Event, FramesReceived, NotificationsMissed, Tick
 from sapwood.protocol.link.admission import CHALLENGE_PING, Admission
 from sapwood.protocol.link.dialing import Dialing
@@ -25,6 +25,7 @@ from sapwood.protocol.link.flow import DISCONNECT, Flow
 from sapwood.protocol.link.handshake import (
     LEAVING,
     PROTOCOL,
+    REPLACED,
     SHUTDOWN,
     SILENT,
     SLOW_CONSUMER,
@@ -431,6 +432,8 @@ class Node:
             self.changed = True
             if kind is Send:
                 self._send(effect, now)  # type: ignore[arg-type]
+            elif kind is Dismiss:
+                self._dismiss(effect, now)  # type: ignore[arg-type]
             elif self.rows is not None:
                 at = now if recorded_at is None else recorded_at
                 self.rows.asked(effect, at)  # type: ignore[arg-type]
@@ -496,6 +499,11 @@ class Node:
             self._to_flush[peer.name] = None
         elif effect.destination == self.config.id and isinstance(message, Surveyed | Refused):
             self.admission.surveyed(message, now)
+
+    def _dismiss(self, effect: Dismiss, now: float) -> None:
+        peer = self.peers.get(effect.client)
+        if peer is not None and peer.is_client:
+            self.membership.remove(peer, Goodbye(REPLACED, effect.reason), now)
 
     def new_survey(self) -> int:
         """The number of a new survey."""

@@ -20,7 +20,7 @@ from sapwood.errors import TopologyError
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 from sapwood.protocol.broker import Broker, BrokerConfig
-from sapwood.protocol.effects import Forward, Record, Send
+from sapwood.protocol.effects import Dismiss, Forward, Record, Send
 from sapwood.protocol.events import (
     ClientDown,
     ClientUp,
@@ -115,6 +115,7 @@ class Network:
         self._parse = lru_cache(MEMO_MAX)(Filter)
         self._effects: dict[type, Callable[[Station, Any], None]] = {
             Send: self._send,
+            Dismiss: lambda station, effect: self.disconnect(effect.client),
             Record: self._record_effect,
         }
 

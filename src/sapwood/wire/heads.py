@@ -7,11 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-# How msgpack begins a pair and a text.
-PAIR: Final = 0x92
-SHORT_TEXT: Final = 0xA0
-SHORT_TEXT_END: Final = 0xC0
-TEXT_8: Final = 0xD9
+from sapwood.wire.markers import SHORT_TEXT, SHORT_TEXT_END
 
 PAIR_AND_SHORT_TEXT: Final = 2 - SHORT_TEXT
 PAIR_AND_TEXT_8: Final = 3

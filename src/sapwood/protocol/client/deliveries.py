@@ -28,7 +28,8 @@ from sapwood.wire.frames import (
     NOTIFICATION,
     NOTIFICATION_TYPES,
 )
-from sapwood.wire.heads import PAIR_AND_SHORT_TEXT, PAIR_AND_TEXT_8, SHORT_TEXT_END
+from sapwood.wire.heads import PAIR_AND_SHORT_TEXT, PAIR_AND_TEXT_8
+from sapwood.wire.markers import SHORT_TEXT_END
 
 REMEMBERED_MAX: Final = 4096
 """Heads whose subscriptions are remembered."""

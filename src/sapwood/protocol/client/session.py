@@ -378,6 +378,7 @@ class ClientSession:
             slow_policy=config.slow_policy,
             resume=self._streams.resumes(self.channel.received),
             order=self.order,
+            streams=self._streams.begun,
         )
 
     def _dial_failed(self, event: DialFailed, now: float) -> None:
@@ -457,6 +458,8 @@ class ClientSession:
             self._accepted()
             self._flush()
         elif isinstance(message, GivenUp):
+            if not self.channel.can_miss(message.count):
+                raise FrameError(f"{message.count} frames given up, more than there can be")
             self.channel.miss(message.count)
             self._acknowledge_at = min(self._acknowledge_at, now + ACK_SECONDS)
             self.deliveries.report(Gap(message.count, "this client did not keep up"))

@@ -30,12 +30,15 @@ class Streams:
     def __init__(self) -> None:
         self.current: Stream | None = None
         """The one that goes on, if there is a connection to its broker again."""
+        self.begun = 0
+        """How many there were, the current one included: which of two brokers has it now."""
         self._left: dict[str, Stream] = {}
         """Those that have ended here, by broker."""
 
     def begin(self, welcome: Welcome) -> None:
         """Begin a stream with a broker; the one before has ended."""
         self.end()
+        self.begun += 1
         self._left.pop(welcome.id, None)
         self.current = Stream(welcome.id, welcome.session, welcome.secret)
 

@@ -178,9 +178,9 @@ class Admission:
             return None
         if known.secret and not known.is_untouched and not self._shows_secret(hello, known):
             return Goodbye(
-                ID_IN_USE,
+                BUSY,
                 f"session {known.name!r} is in use here and its secret was not shown; "
-                "connect with a new session",
+                "connect with a new session, or wait until this one is over",
             )
         return None
 
@@ -297,12 +297,19 @@ class Admission:
             features=common_features(hello.features),
             routing=hello.routing,
             slow_policy=hello.slow_policy or node.config.client.slow_policy,
+            has_moved=is_client and any(one.broker != node.config.id for one in hello.resume),
+            streams=hello.streams,
         )
         peer = node.membership.new_peer(said)
         node.say(line, self._welcome(hello, peer, None), now)
         had_stream = bool(hello.resume) if is_client else self._asks_for(hello) is not None
         node.membership.enter(
-            peer, line, hello.credit, now, had_stream=had_stream, order=hello.order
+            peer,
+            line,
+            hello.credit,
+            now,
+            had_stream=had_stream,
+            order=hello.order,
         )
 
     def _asks_for(self, hello: Hello) -> Resume | None:

@@ -81,6 +81,8 @@ class Hello(_LinkMessage, frozen=True, kw_only=True):
     """Of a client: what to do when it does not keep up; empty for the broker's default."""
     order: Count = 0
     """Of a client: how much this session has published and got so far, in its own order."""
+    streams: Count = 0
+    """Of a client: how many streams this session has begun before, at whichever brokers."""
     durable: str = ""
     """Reserved: the name of a durable subscription."""
 

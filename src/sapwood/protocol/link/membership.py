@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sapwood.protocol.events import (
+    ClientArrived,
     ClientDown,
     ClientUp,
     LinkDown,
@@ -121,6 +122,8 @@ class Membership:
                 node.do(ClientOrder(peer.name, order))
                 peer.claimed_again = set() if had_stream else None
             node.bring(ClientUp(peer.name), now)
+            if peer.has_moved:
+                node.bring(ClientArrived(peer.name, peer.streams), now)
             return
         restarts = before is not None and before.in_tree and peer.in_tree
         restarts = restarts and RESTART in peer.features

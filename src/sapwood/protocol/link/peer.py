@@ -24,6 +24,10 @@ class Introduction(msgspec.Struct, frozen=True, kw_only=True):
     """Of a neighbour: how it tells what it wants; empty if it did not say."""
     slow_policy: str = ""
     """Of a client: what happens when it does not keep up."""
+    has_moved: bool = False
+    """Of a client: whether its session was at another broker before."""
+    streams: int = 0
+    """Of a client: how many streams its session had begun before."""
 
 
 class Peer:
@@ -40,6 +44,7 @@ class Peer:
         "frames_in",
         "frames_out",
         "given_up_seen",
+        "has_moved",
         "heard_at",
         "holders",
         "holds",
@@ -54,6 +59,7 @@ class Peer:
         "secret",
         "session",
         "slow_policy",
+        "streams",
     )
 
     def __init__(self, said: Introduction, channel: Channel) -> None:
@@ -67,6 +73,8 @@ class Peer:
         self.features = said.features
         self.routing = said.routing
         self.slow_policy = said.slow_policy
+        self.has_moved = said.has_moved
+        self.streams = said.streams
         self.line: Line | None = None
         self.away_since: float | None = None
         """When the line was lost; None while there is one."""

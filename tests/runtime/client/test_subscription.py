@@ -10,8 +10,9 @@ import pytest
 
 from sapwood.errors import ClosedError, RefusedError
 from sapwood.filters.filter import Filter
-from sapwood.runtime.delivered import Delivered
-from sapwood.runtime.subscription import Gap, Subscription
+from sapwood.protocol.client.delivered import Delivered
+from sapwood.protocol.client.deliveries import Inbox
+from sapwood.runtime.client import Gap, Subscription
 
 
 class CountingBus:
@@ -158,16 +159,18 @@ def test_the_bus_is_told_when_half_is_free() -> None:
     run(scenario())
 
 
-def test_gaps_in_a_row_are_one() -> None:
-    one, _ = make()
-    for gap in (Gap(2, "a"), Gap(3, "a"), Gap(1, "b"), Gap(0, "b")):
-        one.report(gap)
-    assert list(one.items) == [Gap(5, "a"), Gap(0, "b")]
-    assert len(one.gaps) == 4
+def test_it_reads_the_inbox_it_is_given_and_waits_for_it() -> None:
+    async def scenario() -> None:
+        one, _ = make()
+        inbox = Inbox("3", one.filter, 10, yields_gaps=True)
+        one.begin(inbox)
+        reading = asyncio.create_task(one.get())
+        await asyncio.sleep(0)
+        assert inbox.is_awaited
+        inbox.report(Gap(2, "a"))
+        one.wake()
+        assert await reading == Gap(2, "a")
+        inbox.settled, inbox.reason = False, "B2 is away"
+        assert (one.settled, one.reason, list(one.gaps)) == (False, "B2 is away", [Gap(2, "a")])
 
-
-def test_gaps_may_be_left_out_of_what_is_read() -> None:
-    one, _ = make(gaps=False)
-    one.report(Gap(2, "a"))
-    assert not one.items
-    assert list(one.gaps) == [Gap(2, "a")]
+    run(scenario())

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
 
 from runtime.living import Tally, broker, port, run, until, url
 from runtime.proxy import DOWN, UP, Proxy
 from sapwood.errors import RefusedError, UnconfirmedError
-from sapwood.protocol import handshake
-from sapwood.runtime.client import Bus, connect
+from sapwood.protocol.client import session
+from sapwood.protocol.link import handshake
+from sapwood.protocol.ports import Write
+from sapwood.runtime.client import Bus, Gap, connect
 from sapwood.runtime.config.settings import ClientSettings, Settings
 from sapwood.runtime.server import Server
-from sapwood.runtime.subscription import Gap
 from sapwood.wire.scan import scan
 
 
@@ -72,22 +72,6 @@ def test_a_silent_broker_is_noticed_and_left() -> None:
     run(scenario())
 
 
-def test_time_in_which_this_process_stood_still_does_not_count() -> None:
-    async def scenario() -> None:
-        async with broker("B1") as server, connect(url(server)) as bus:
-            connection = bus._stream.connection
-            assert connection is not None
-            closing = []
-            for late in (100.0, 0.0):
-                connection.has_heard = False
-                connection.heard_at -= 1000
-                bus._stream._look_after(connection, time.monotonic() - late)
-                closing.append(connection.is_closing)
-            assert closing == [False, True]
-
-    run(scenario())
-
-
 @pytest.mark.parametrize(("ours", "theirs"), [(0.5, 60.0), (60.0, 2.0)])
 def test_an_idle_connection_is_kept(ours: float, theirs: float) -> None:
     """Each side hears from the other as often as it wants to, though nothing is published."""
@@ -117,14 +101,19 @@ def test_a_round_trip_is_measured() -> None:
     run(scenario())
 
 
-def test_publications_of_one_turn_leave_together_and_at_once() -> None:
+def test_publications_of_one_turn_leave_together_and_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def scenario() -> None:
         async with broker("B1") as server, connect(url(server)) as bus:
-            connection = bus._stream.connection
-            assert connection is not None
             writes: list[int] = []
-            write = connection.write
-            connection.write = lambda data: (writes.append(scan(data).frames), write(data))[1]  # type: ignore[method-assign,func-returns-value]
+            carry_out = bus._driver.carry_out
+
+            def watched(effects: list[object]) -> None:
+                writes.extend(scan(one.data).frames for one in effects if isinstance(one, Write))
+                carry_out(effects)
+
+            monkeypatch.setattr(bus._driver, "carry_out", watched)
             await bus.publish({"x": 1})
             await asyncio.sleep(0)
             assert writes == [1]
@@ -237,7 +226,7 @@ def test_questions_survive_the_loss_of_the_broker() -> None:
             bus.subscribe("x = 1"),
         ):
             waiting = asyncio.create_task(bus.subscribe("x = 2").__aenter__())
-            await until(lambda: len(bus._dispatch) == 2, "it has begun")
+            await until(lambda: len(bus._subscriptions) == 2, "it has begun")
             proxy.is_down = True
             proxy.cut()
             assert (await waiting).settled
@@ -271,9 +260,7 @@ def test_a_broker_of_another_version_is_refused_with_both_ranges(
     async def scenario() -> None:
         async with broker("B1") as server:
             hello = handshake.Hello
-            monkeypatch.setattr(
-                "sapwood.runtime.client.Hello", lambda **fields: hello(**fields, versions=(7, 9))
-            )
+            monkeypatch.setattr(session, "Hello", lambda **fields: hello(**fields, versions=(7, 9)))
             with pytest.raises(RefusedError, match="you speak 7-9, this broker 1-1"):
                 async with connect(url(server)):
                     pass

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from runtime.living import run, until
-from sapwood.runtime.client import Bus, connect
-from sapwood.runtime.delivered import Delivered
-from sapwood.runtime.subscription import Subscription
+from runtime.living import run, transport_of, until
+from sapwood.protocol.client.delivered import Delivered
+from sapwood.runtime.client import Bus, Subscription, connect
 from sapwood.testing import network
 
 PER_SECOND = 10
@@ -92,7 +91,7 @@ class Crowd:
         While its buffer is full of what was sent and not read, what is published now is given up.
         """
         self._transport.resume_reading()
-        channel = self.hanging.bus._stream.channel
+        channel = self.hanging.bus._machine.channel
         published = self.publisher._publishing.sequence
         answers = 1  # that its subscription has settled
         await until(lambda: channel.received == answers + published, "it knows of all so far")
@@ -101,10 +100,7 @@ class Crowd:
 
     @property
     def _transport(self) -> asyncio.Transport:
-        connection = self.hanging.bus._stream.connection
-        assert connection is not None
-        assert connection.transport is not None
-        return connection.transport
+        return transport_of(self.hanging.bus)
 
 
 @asynccontextmanager

@@ -23,10 +23,9 @@ from sapwood.errors import (
 )
 from sapwood.filters.notification import Notification
 from sapwood.filters.values import Value
-from sapwood.runtime.client import Bus, connect
+from sapwood.protocol.client.delivered import Delivered
+from sapwood.runtime.client import Bus, Item, Subscription, connect
 from sapwood.runtime.config.settings import ClientSettings
-from sapwood.runtime.delivered import Delivered
-from sapwood.runtime.subscription import Item, Subscription
 from sapwood.wire.frames import BODY_BYTES_MAX
 
 
@@ -276,7 +275,7 @@ def test_a_full_buffer_holds_the_broker_back_and_loses_nothing() -> None:
         ):
             count = 3000
             publishing = asyncio.create_task(_publish_many(quick, count))
-            await until(lambda: slow._stream.channel.withheld, "the broker is held back")
+            await until(lambda: slow._machine.channel.withheld, "the broker is held back")
             assert await values(wanted, count) == list(range(count))
             await publishing
             assert not wanted.gaps
@@ -411,11 +410,11 @@ def test_a_cancelled_subscription_leaves_nothing_behind() -> None:
                 pass
             beginning = asyncio.create_task(bus.subscribe("x = 2").__aenter__())
             name = bus.name
-            await until(lambda: len(bus._dispatch) == 1, "it has begun")
+            await until(lambda: len(bus._subscriptions) == 1, "it has begun")
             beginning.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await beginning
-            assert len(bus._dispatch) == 0
+            assert len(bus._subscriptions) == 0
             await bus.publish({}, confirm=True)
             assert server.node.broker.clients.claims(name, "subscribed") == {}
 

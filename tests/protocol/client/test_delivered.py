@@ -13,8 +13,8 @@ from sapwood.filters.filter import Filter
 from sapwood.filters.ids import NotificationId
 from sapwood.filters.notification import Notification
 from sapwood.filters.values import Value
-from sapwood.runtime import delivered
-from sapwood.runtime.delivered import Delivered
+from sapwood.protocol.client import delivered
+from sapwood.protocol.client.delivered import Delivered
 from sapwood.wire.frames import decode_head, encode_head, encode_notification, split
 
 VALUES = st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(-1e9, 1e9) | st.text("aé'")

@@ -5,28 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from types import TracebackType
-from typing import Final, Protocol, Self, TypeAlias
-
-import msgspec
+from typing import Protocol, Self
 
 from sapwood.errors import ClosedError, NetworkError
 from sapwood.filters.filter import Filter
-from sapwood.protocol.messages import Settled
-from sapwood.runtime.delivered import Delivered
-
-_GAPS_KEPT: Final = 1000
-
-
-class Gap(msgspec.Struct, frozen=True):
-    """In a stream of notifications: here some may be missing."""
-
-    count: int
-    """How many at most; zero if nobody knows."""
-    reason: str
-
-
-Item: TypeAlias = Delivered | Gap
-"""What a subscription yields."""
+from sapwood.protocol.client.deliveries import Gap, Inbox, Item
 
 
 class SubscribingBus(Protocol):
@@ -62,21 +45,12 @@ class Subscription:
     ) -> None:
         self.filter = filter
         self.settle = settle
-        self.settled: bool | None = None
-        """Whether it is known to be in effect everywhere; None if that is not known yet."""
-        self.reason = ""
-        """Why it has not settled, if so."""
-        self.gaps: deque[Gap] = deque(maxlen=_GAPS_KEPT)
-        """Those that were reported so far, the last thousand of them."""
-        self.items: deque[Item] = deque()
-        """What has come and was not read: for the bus to fill."""
         self.buffer = buffer
-        self.claim = ""
-        """Under which name the broker knows it."""
+        self.yields_gaps = gaps
+        self.inbox = Inbox("", filter, buffer, yields_gaps=gaps)
+        self.items: deque[Item] = self.inbox.items
+        """What has come and was not read."""
         self._bus = bus
-        self._yields_gaps = gaps
-        self.is_awaited = False
-        """Whether somebody waits for the next item."""
         self._ready = asyncio.Event()
         self._closed = False
         self._problem: NetworkError | None = None
@@ -107,6 +81,23 @@ class Subscription:
             self.finish()
             await self._bus.end(self, settle=settle)
 
+    # What is known
+
+    @property
+    def settled(self) -> bool | None:
+        """Whether it is known to be in effect everywhere; None if that is not known yet."""
+        return self.inbox.settled
+
+    @property
+    def reason(self) -> str:
+        """Why it has not settled, if so."""
+        return self.inbox.reason
+
+    @property
+    def gaps(self) -> deque[Gap]:
+        """Those that were reported so far, the last thousand of them."""
+        return self.inbox.gaps
+
     # Reading
 
     def __aiter__(self) -> Self:
@@ -130,7 +121,7 @@ class Subscription:
             if self._closed:
                 return
             self._ready.clear()
-            self.is_awaited = True
+            self.inbox.is_awaited = True
             await self._ready.wait()
 
     async def get(self, seconds: float | None = None) -> Item:
@@ -154,28 +145,14 @@ class Subscription:
 
     # For the bus
 
-    def told_settled(self, said: Settled) -> None:
-        """A broker says whether it has taken effect everywhere."""
-        self.settled, self.reason = said.settled, said.reason
+    def begin(self, inbox: Inbox) -> None:
+        """Read what comes into an inbox."""
+        self.inbox = inbox
+        self.items = inbox.items
 
     def wake(self) -> None:
-        """Something was put into `items`, or this is the end."""
-        if self.is_awaited:
-            self.is_awaited = False
-            self._ready.set()
-
-    def report(self, gap: Gap) -> None:
-        """Something may be missing here."""
-        self.gaps.append(gap)
-        if not self._yields_gaps:
-            return
-        last = self.items[-1] if self.items else None
-        if isinstance(last, Gap) and last.reason == gap.reason:  # nothing came between them
-            count = last.count + gap.count if last.count and gap.count else 0
-            self.items[-1] = Gap(count, gap.reason)
-        else:
-            self.items.append(gap)
-        self.wake()
+        """Something has come, or this is the end."""
+        self._ready.set()
 
     def finish(self, problem: NetworkError | None = None) -> None:
         """Nothing more will come; if that is because of a problem, whoever reads is told."""

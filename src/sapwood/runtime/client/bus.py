@@ -1,21 +1,15 @@
-"""The client library: a bus to publish on and to subscribe to.
-
-``sapwood.connect`` makes one. It has one connection at a time, looks for another one when it is
-lost, and says what that meant: nothing if the same broker kept the stream, else a `Gap` in every
-subscription, and publications counted as unconfirmed.
-"""
+"""A bus on asyncio: the client's session, with a driver and with those who wait for it."""
 
 from __future__ import annotations
 
 import asyncio
+import random
 import secrets
-import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
-from typing import Final, Self
-
-import msgspec
+from typing import Any, Final, Self
 
 from sapwood.errors import (
     ClosedError,
@@ -23,98 +17,93 @@ from sapwood.errors import (
     ParameterError,
     RefusedError,
     UnconfirmedError,
+    UnreachableError,
     UnsupportedTypeError,
 )
 from sapwood.filters.filter import Filter
-from sapwood.filters.ids import NotificationId, SessionId
+from sapwood.filters.ids import NotificationId
 from sapwood.filters.notification import Notification, attributes_of
 from sapwood.filters.values import Value
-from sapwood.protocol.link.channel import Channel, ChannelLimits
-from sapwood.protocol.link.flow import SLOW_POLICIES
-from sapwood.protocol.link.handshake import CLIENT, Hello, Welcome
-from sapwood.protocol.messages import (
-    CODEC,
-    Advertise,
-    Message,
-    Missed,
-    Refused,
-    Settled,
-    Subscribe,
-    Surveyed,
+from sapwood.matching import MatchIndex, preload
+from sapwood.protocol.client.config import SessionConfig
+from sapwood.protocol.client.outputs import (
+    Accepted,
+    Answered,
+    Failed,
+    IndexWanted,
+    Offline,
+    Online,
+    Ponged,
+    PublicationRefused,
+    Readable,
+    RequestRefused,
+    Unconfirmed,
 )
+from sapwood.protocol.client.session import ClientSession
+from sapwood.protocol.messages import Surveyed
 from sapwood.runtime.address import parse_address
-from sapwood.runtime.claims import Claim, Claims
-from sapwood.runtime.client_stream import Stream
-from sapwood.runtime.config.settings import DEFAULT_PORT
-from sapwood.runtime.dispatch import Dispatch
-from sapwood.runtime.publishing import Publishing
-from sapwood.runtime.subscription import Gap, Subscription
-from sapwood.wire.frames import BODY_BYTES_MAX
+from sapwood.runtime.client.options import DEFAULT_SERVER, BusOptions, check_options
+from sapwood.runtime.client.subscription import Subscription
+from sapwood.runtime.client.waiters import Waiters
+from sapwood.runtime.clock import Clock
+from sapwood.runtime.driver import Driver
 
-DEFAULT_SERVER: Final = f"sapwood://127.0.0.1:{DEFAULT_PORT}"
-
-Listener = Callable[[NotificationId, str], None]
-
-
-class BusOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What can be chosen when connecting."""
-
-    id: str = ""
-    """A lasting name; by default one is made up. The session number grows with every connect."""
-    network: str = "sapwood"
-    """The network this is meant for: brokers of another one refuse."""
-    token: str = ""
-    """The shared secret of the network, if it has one."""
-    slow_policy: str = ""
-    """What the broker does when this client does not keep up: ``drop_oldest``, ``disconnect`` or
-    ``block``; empty for the broker's default."""
-    buffer_bytes: int = 8 * 2**20
-    """Publications that may wait for the broker; beyond it, `publish` waits."""
-    connect_seconds: float = 10.0
-    """How long the first connection is tried for."""
-    close_seconds: float = 10.0
-    """How long `close` waits until everything published is accepted."""
-    silence_seconds: float = 10.0
-    """Time without a sign of the broker after which another connection is looked for."""
-    tls: ssl.SSLContext | None = None
-    """For ``sapwoods://`` addresses; by default the system's authorities are trusted."""
-    on_refused: Listener | None = None
-    """Called with the id and the reason when a broker does not accept a publication."""
+_GOODBYE_SECONDS: Final = 1.0
+"""How long the last message may take; else it may stay behind with the event loop."""
 
 
 class Bus:
-    """A connection to the network; made by `connect`, used as an async context manager."""
+    """A connection to the network; made by `connect`, used as an async context manager.
+
+    It has one connection at a time, looks for another one when it is lost, and says what that
+    meant: nothing if the same broker kept the stream, else a `Gap` in every subscription, and
+    publications counted as unconfirmed.
+    """
 
     def __init__(self, servers: Sequence[str], options: BusOptions) -> None:
-        _check(options)
+        check_options(options)
         self.id = options.id or f"client-{secrets.token_hex(4)}"
         self.session = _next_session()
-        self.name = str(SessionId(self.id, self.session))
-        """Id and session: the publisher in the ids of notifications."""
-        self.received = 0
-        """How many notifications have come."""
-        self.advertisements_required = False
-        """Whether the network takes only publications that were advertised."""
-        self._options = options
-        self._publishing = Publishing(self.name, options.buffer_bytes)
-        self._claims = Claims(self._send)
-        self._dispatch = Dispatch(self._told)
-        limits = ChannelLimits(buffer_bytes=2 * options.buffer_bytes + 2 * BODY_BYTES_MAX)
-        hello = Hello(
-            role=CLIENT,
-            network=options.network,
+        config = SessionConfig(
             id=self.id,
             session=self.session,
-            credentials={"token": options.token} if options.token else {},
-            credit=limits.window_bytes,
-            silence=options.silence_seconds,
+            servers=tuple(str(parse_address(text)) for text in servers),
+            network=options.network,
+            token=options.token,
             slow_policy=options.slow_policy,
+            buffer_bytes=options.buffer_bytes,
+            connect_seconds=options.connect_seconds,
+            silence_seconds=options.silence_seconds,
         )
-        addresses = [parse_address(text) for text in servers]
-        self._stream = Stream(self, addresses, hello, limits, options.tls)
+        self.name = config.name
+        """Id and session: the publisher in the ids of notifications."""
+        self._options = options
+        self._machine = ClientSession(config, random.Random())
+        self._publishing = self._machine.publishing
+        self._driver = Driver(self._machine, Clock(), self._take, options.tls)
+        self._waiters = Waiters()
+        self._subscriptions: dict[str, Subscription] = {}
+        self._opened: asyncio.Future[None] | None = None
         self._progress = asyncio.Event()
+        self._is_flush_scheduled = False
+        self._loading: asyncio.Task[None] | None = None
         self._closed = False
         self._failure: NetworkError | None = None
+        self._takers: dict[type, Callable[[Any], None]] = {
+            Accepted: self._take_accepted,
+            Answered: self._waiters.answered,
+            Failed: self._take_failed,
+            IndexWanted: self._take_index_wanted,
+            Offline: self._take_offline,
+            Online: self._take_online,
+            Ponged: self._waiters.ponged,
+            PublicationRefused: self._take_refused,
+            Readable: self._take_readable,
+            RequestRefused: self._waiters.answered,
+            Surveyed: self._waiters.answered,
+            Unconfirmed: self._waiters.unconfirmed,
+        }
+        """By kind, whom an output of the session concerns; others concern nobody."""
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "connected" if self.is_connected else "disconnected"
@@ -124,7 +113,15 @@ class Bus:
 
     async def __aenter__(self) -> Self:
         """Connect; an UnreachableError or RefusedError if that cannot be."""
-        await self._stream.open(self._options.connect_seconds)
+        self._opened = asyncio.get_running_loop().create_future()
+        self._driver.start()
+        self._machine.open(self._driver.clock.now())
+        self._flush()
+        try:
+            await self._opened
+        except BaseException:
+            await self._driver.close()
+            raise
         return self
 
     async def __aexit__(
@@ -152,11 +149,14 @@ class Bus:
             if self._failure is None:
                 await self._accepted_before_leaving()
         finally:
-            self._dispatch.close()
-            self._claims.fail(ClosedError("the bus was closed"))
-            for subscription in self._dispatch:
+            if self._loading is not None:
+                self._loading.cancel()
+            self._waiters.fail(ClosedError("the bus was closed"))
+            for subscription in self._subscriptions.values():
                 subscription.finish()
-            await self._stream.close()
+            self._machine.close(self._driver.clock.now())
+            self._flush()
+            await self._driver.close(_GOODBYE_SECONDS)
 
     async def _accepted_before_leaving(self) -> None:
         last = self._publishing.sequence
@@ -177,17 +177,27 @@ class Bus:
     @property
     def is_connected(self) -> bool:
         """Whether there is a connection at the moment."""
-        return self._stream.connection is not None
+        return self._machine.is_connected
 
     @property
     def broker(self) -> str:
         """The broker that this bus is connected to, or was last."""
-        return self._stream.broker
+        return self._machine.broker
+
+    @property
+    def advertisements_required(self) -> bool:
+        """Whether the network takes only publications that were advertised."""
+        return self._machine.advertisements_required
 
     @property
     def order(self) -> int:
         """How much was published and received, in the client's own order."""
-        return self.received + self._publishing.sequence - self._publishing.waiting
+        return self._machine.order
+
+    @property
+    def received(self) -> int:
+        """How many notifications have come."""
+        return self._machine.deliveries.received
 
     @property
     def published(self) -> int:
@@ -207,7 +217,13 @@ class Bus:
     async def ping(self) -> float:
         """Ask the broker whether it is there; the time until the answer, in seconds."""
         self._check_open()
-        return await self._stream.ping()
+        if not self.is_connected:
+            raise UnreachableError("there is no connection to the network at the moment")
+        answer = self._waiters.ping(self._machine.ping())
+        start = time.perf_counter()
+        self._flush()
+        await answer
+        return time.perf_counter() - start
 
     # Publishing
 
@@ -232,20 +248,22 @@ class Bus:
             raise UnsupportedTypeError(
                 f"the payload is of type {type(payload).__name__}; it must be bytes"
             )
-        publishing, stream = self._publishing, self._stream
-        if publishing.is_ample:
+        if self._publishing.is_ample:
             await self._make_room()
         if self._closed or self._failure is not None:
             self._check_open()
-        sequence = publishing.add(attributes, payload, expires_in)
-        stream.schedule_flush()
+        sequence = self._machine.publish(
+            attributes, payload, published_at=time.time(), expires_in=expires_in
+        )
+        if not self._is_flush_scheduled:
+            self._schedule_flush()
         if confirm:
-            await publishing.accepted_later(sequence)
+            await self._waiters.publication(sequence)
         return NotificationId(self.name, sequence)
 
     async def _make_room(self) -> None:
         """Send a batch and let others work; wait while too much is on its way."""
-        self._stream.flush()
+        self._flush()
         await asyncio.sleep(0)
         while self._publishing.is_full and self._failure is None and not self._closed:
             self._progress.clear()
@@ -271,8 +289,8 @@ class Bus:
         chance, so a refusal is no error here: it was counted and told to `on_refused`.
         """
         try:
-            if last:
-                await self._publishing.accepted_later(last)
+            if last > self._publishing.accepted:
+                await self._waiters.publication(last)
         except RefusedError:
             if self._failure is not None:
                 raise
@@ -306,30 +324,32 @@ class Bus:
     async def begin(self, subscription: Subscription) -> None:
         """Let a subscription begin; return when it has settled, or will not soon."""
         self._check_open()
-        self._dispatch.add(subscription)
-        claim = self._claims.make(
-            Subscribe,
+        inbox, number = self._machine.subscribe(
             subscription.filter,
+            buffer=subscription.buffer,
             settle=subscription.settle,
-            on_settled=subscription.told_settled,
+            gaps=subscription.yields_gaps,
         )
-        subscription.claim = claim.name
-        if subscription.settle:
+        subscription.begin(inbox)
+        self._subscriptions[inbox.name] = subscription
+        self._schedule_flush()
+        if number:
             try:
-                await self._answer(claim)
+                await self._waiters.request(number)
             except BaseException:
                 await subscription.close()
                 raise
 
     async def end(self, subscription: Subscription, *, settle: bool) -> None:
         """Let a subscription end; with `settle`, return when everybody knows."""
-        if not self._dispatch.remove(subscription) or self._closed or self._failure is not None:
+        found = self._subscriptions.pop(subscription.inbox.name, None)
+        if found is None or self._closed or self._failure is not None:
             return
-        answer = self._claims.give_up(subscription.claim, settle=settle)
-        self.has_room()
-        if settle:
-            await answer
-            self._dispatch.nothing_lingers()
+        number = self._machine.unsubscribe(subscription.inbox.name, settle=settle)
+        self._machine.make_room()
+        self._schedule_flush()
+        if number:
+            await self._waiters.request(number)
 
     async def advertise(self, filter: Filter | str) -> str:
         """Say what will be published; returns a name under which it can be taken back.
@@ -339,106 +359,104 @@ class Bus:
         """
         self._check_open()
         what = filter if isinstance(filter, Filter) else Filter(filter)
-        claim = self._claims.make(Advertise, what, settle=True)
+        request = self._machine.advertise(what)
+        self._schedule_flush()
         try:
-            await self._answer(claim)
+            await self._waiters.request(request.number)
         except BaseException:
             if not self._closed and self._failure is None:
-                self._claims.give_up(claim.name, settle=False)
+                self._machine.unadvertise(request.name, settle=False)
+                self._schedule_flush()
             raise
-        return claim.name
+        return request.name
 
     async def unadvertise(self, name: str) -> None:
         """Take an advertisement back; returns when the whole network knows."""
         self._check_open()
-        if name not in self._claims:
+        if name not in self._machine.requests or name in self._subscriptions:
             raise ClosedError(f"nothing is advertised under {name!r}")
-        await self._claims.give_up(name, settle=True)
+        number = self._machine.unadvertise(name)
+        self._schedule_flush()
+        await self._waiters.request(number)
 
     async def survey(self) -> Surveyed:
         """Every broker that can be reached, with its neighbours: the tree as it is."""
         self._check_open()
-        answer = self._claims.survey()
-        self.has_room()
-        return await answer
-
-    async def _answer(self, claim: Claim) -> Settled:
-        self.has_room()  # the answer must not wait behind notifications that nobody reads
-        return await claim.answer
-
-    def _send(self, message: Message) -> None:
-        self._stream.send(CODEC.encode(message))
+        number = self._machine.survey()
+        self._schedule_flush()
+        answer: Surveyed = await self._waiters.request(number)
+        return answer
 
     def has_room(self) -> None:
         """The broker may perhaps send more."""
-        if self._stream.channel.withheld:
-            self._stream.acknowledge()
+        if self._machine.channel.withheld:
+            self._machine.make_room()
+            self._flush()
 
-    # As the user of a stream
+    # The session
 
-    @property
-    def wants_no_more(self) -> bool:
-        """Whether the broker should not send more: unless an answer would wait behind it."""
-        return self._dispatch.is_full and not self._claims.is_waiting
+    def _schedule_flush(self) -> None:
+        """Send at the end of this turn of the event loop, with all that is published until then."""
+        if not self._is_flush_scheduled:
+            self._is_flush_scheduled = True
+            asyncio.get_running_loop().call_soon(self._flush)
 
-    def begin_anew(self, welcome: Welcome, channel: Channel, *, is_first: bool) -> None:
-        """A broker is there that knows nothing of this client."""
-        self.advertisements_required = welcome.advertisements_required
-        self._claims.repeat(lambda message: channel.push_control(CODEC.encode(message)))
-        self._publishing.begin_anew(channel)
-        if is_first:
-            return
-        self._dispatch.change_broker()
-        for subscription in self._dispatch:
-            subscription.settled = None
-        self._dispatch.report(Gap(0, f"the broker was lost; now connected to {welcome.id}"))
+    def _flush(self) -> None:
+        self._is_flush_scheduled = False
+        self._driver.carry_out(self._machine.flush(self._driver.clock.now()))
+
+    def _take(self, output: object) -> None:
+        taker = self._takers.get(type(output))
+        if taker is not None:
+            taker(output)
+
+    def _take_online(self, output: Online) -> None:
+        if self._opened is not None and not self._opened.done():
+            self._opened.set_result(None)
         self._progress.set()
 
-    def before_sending(self, channel: Channel) -> None:
-        """Put what was published into the stream."""
-        self._publishing.move_into(channel)
+    def _take_offline(self, output: Offline) -> None:
+        self._waiters.offline(output.reason)
 
-    def after_sending(self, channel: Channel) -> None:
-        """Something of the stream was handed to a connection."""
-        self._publishing.handed_over(channel)
-
-    def acknowledged(self, frames: int) -> None:
-        """The broker has taken so many frames of the stream over."""
-        self._publishing.acknowledged(frames)
+    def _take_accepted(self, output: Accepted) -> None:
+        self._waiters.accepted(output.sequence)
         self._progress.set()
 
-    def delivered(self, data: bytes) -> None:
-        """Frames of the stream came."""
-        self.received += self._dispatch.deliver(data)
+    def _take_refused(self, output: PublicationRefused) -> None:
+        self._waiters.refused(output)
+        if self._options.on_refused is not None:
+            refused = NotificationId(self.name, output.sequence)
+            self._options.on_refused(refused, output.reason)
 
-    def _told(self, body: bytes) -> None:
-        message = CODEC.decode(body)
-        if isinstance(message, Refused) and message.sequence:
-            self._publishing.refuse(message.sequence, message.reason)
-            if self._options.on_refused is not None:
-                refused = NotificationId(self.name, message.sequence)
-                self._options.on_refused(refused, message.reason)
-        elif isinstance(message, Settled | Refused):
-            self._claims.answered(message)
-        elif isinstance(message, Surveyed):
-            self._claims.surveyed(message)
-        elif isinstance(message, Missed):
-            self._dispatch.report(
-                Gap(message.count, f"notifications were given up on the link {message.link}")
-            )
+    def _take_readable(self, output: Readable) -> None:
+        subscription = self._subscriptions.get(output.subscription)
+        if subscription is not None:
+            subscription.wake()
 
-    def missed(self, count: int) -> None:
-        """The broker gave up notifications for this client."""
-        self._dispatch.report(Gap(count, "this client did not keep up"))
-
-    def failed(self, problem: NetworkError) -> None:
-        """It is over: the network does not want this client."""
+    def _take_failed(self, output: Failed) -> None:
+        """It is over: nobody can be reached, or the network does not want this client."""
+        problem: NetworkError = (
+            RefusedError(output.reason, output.code, output.broker)
+            if output.is_refusal
+            else UnreachableError(output.reason)
+        )
+        if self._opened is not None and not self._opened.done():
+            self._opened.set_exception(problem)
         self._failure = problem
-        self._claims.fail(problem)
-        self._publishing.fail(problem)
+        self._waiters.fail(problem)
         self._progress.set()
-        for subscription in self._dispatch:
+        for subscription in self._subscriptions.values():
             subscription.finish(problem)
+
+    def _take_index_wanted(self, output: IndexWanted) -> None:
+        if self._loading is None:
+            self._loading = asyncio.get_running_loop().create_task(self._load_index())
+
+    async def _load_index(self) -> None:
+        """Load the matching engine beside the event loop: that takes a second."""
+        with suppress(ImportError):
+            await asyncio.to_thread(preload)
+            self._machine.deliveries.use_index(MatchIndex())
 
 
 def connect(*servers: str, **options: object) -> Bus:
@@ -451,16 +469,6 @@ def connect(*servers: str, **options: object) -> Bus:
     except TypeError as problem:
         raise ParameterError(str(problem), "connect") from None
     return Bus(servers or (DEFAULT_SERVER,), chosen)
-
-
-def _check(options: BusOptions) -> None:
-    if options.slow_policy and options.slow_policy not in SLOW_POLICIES:
-        raise ParameterError(
-            f"is {options.slow_policy!r}; choose from {', '.join(SLOW_POLICIES)}", "slow_policy"
-        )
-    for name in ("connect_seconds", "close_seconds", "silence_seconds", "buffer_bytes"):
-        if not getattr(options, name) > 0:
-            raise ParameterError(f"is {getattr(options, name)}; it must be above zero", name)
 
 
 _last_session = 0

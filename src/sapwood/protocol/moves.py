@@ -1,0 +1,141 @@
+"""Clients that go on at another broker: a stale stream must not deliver.
+
+The broker at which a client arrives tells everybody (`ClientMoved`), and from then on its
+publications are taken only from that direction (``fences``). A broker that had the client before
+dismisses it. What is dropped because of that is reported to those whom it would have concerned,
+some time later and all together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from sapwood.filters import kinds
+from sapwood.filters.filter import Filter
+from sapwood.filters.values import Value
+from sapwood.protocol.core import Core
+from sapwood.protocol.drops import Drop
+from sapwood.protocol.effects import Dismiss, Effect, Send
+from sapwood.protocol.events import ClientArrived
+from sapwood.protocol.fences import Fence
+from sapwood.protocol.gaps import FILTERS_MAX, Gaps
+from sapwood.protocol.machine import EventHandler, Machine, MessageHandler
+from sapwood.protocol.messages import ClientMoved
+
+REASON: Final = "the client goes on at another broker"
+
+
+class Stale(msgspec.Struct):
+    """What was dropped of one source since the last report."""
+
+    count: int = 0
+    filters: dict[Filter, None] = {}
+    """Filters that match it, one for each set of attributes, up to a limit and one more."""
+
+
+class Moves(Machine):
+    """Tells of clients that moved here, and keeps out what they left elsewhere."""
+
+    name = "moves"
+
+    def __init__(self, core: Core, gaps: Gaps) -> None:
+        super().__init__(core)
+        self.stale: dict[str, Stale] = {}
+        """By source, since the last tick."""
+        self._gaps = gaps
+
+    def events(self) -> Mapping[type, EventHandler]:
+        """A client was somewhere else before."""
+        return {ClientArrived: self._arrived}
+
+    def from_neighbours(self) -> Mapping[type, MessageHandler]:
+        """A client is somewhere else now."""
+        return {ClientMoved: self._moved}
+
+    def _arrived(self, event: ClientArrived, now: float) -> list[Effect]:
+        client = event.client
+        if client not in self.core.clients:
+            return self.core.drops.count(Drop.CLIENT_UNKNOWN, client)
+        return self._move(client, Fence(client, event.streams))
+
+    def _moved(self, source: str, message: ClientMoved, now: float) -> list[Effect]:
+        return self._move(message.client, Fence(source, message.streams))
+
+    def _move(self, client: str, fence: Fence) -> list[Effect]:
+        """A client's publications come from a source; whoever is not behind it is told."""
+        core = self.core
+        if not core.fences.move(client, fence):
+            return []
+        self._fences_changed()
+        moved = ClientMoved(client, fence.streams)
+        others = [name for name in core.neighbours.tree() if name != fence.source]
+        effects: list[Effect] = [Send(name, moved) for name in others]
+        if client in core.clients and client != fence.source:
+            effects.append(Dismiss(client, REASON))
+        return effects
+
+    def _fences_changed(self) -> None:
+        core = self.core
+        core.forwarding.shares_publishers = not core.fences
+        core.forwarding.invalidate()
+
+    # Links
+
+    def link_up(self, neighbour: str, now: float) -> list[Effect]:
+        """A neighbour that comes, or comes again, does not know who has moved."""
+        return [
+            Send(neighbour, ClientMoved(client, fence.streams))
+            for client, fence in self.core.fences.homes.items()
+            if fence.source != neighbour
+        ]
+
+    def link_down(self, neighbour: str, now: float) -> list[Effect]:
+        """Nobody publishes from the direction of a neighbour that is gone."""
+        if self.core.fences.forget_source(neighbour):
+            self._fences_changed()
+        return []
+
+    def link_restarted(self, neighbour: str, now: float) -> list[Effect]:
+        """A neighbour is where it was, but has forgotten who has moved."""
+        return self.link_up(neighbour, now)
+
+    # What is dropped
+
+    def dropped(self, source: str, attributes: Mapping[str, Value]) -> None:
+        """A notification was stale: it will be reported."""
+        stale = self.stale.setdefault(source, Stale())
+        stale.count += 1
+        if len(stale.filters) <= FILTERS_MAX:
+            equal = {name: kinds.equal(value) for name, value in attributes.items()}
+            stale.filters[Filter.all_of(equal)] = None
+
+    def tick(self, now: float) -> list[Effect]:
+        """Report what was dropped."""
+        stale, self.stale = self.stale, {}
+        effects: list[Effect] = []
+        for source, one in stale.items():
+            bounds = None if len(one.filters) > FILTERS_MAX else list(one.filters)
+            effects += self._gaps.pass_on(source, one.count, f"{source}-{self.core.id}", bounds)
+        return effects
+
+    # Looking
+
+    def report(self) -> dict[str, Any]:
+        """How many clients have moved."""
+        return {"moved": len(self.core.fences)}
+
+    def state(self) -> Any:
+        """Where clients that have moved publish from."""
+        return {client: list(fence) for client, fence in sorted(self.core.fences.homes.items())}
+
+    def problems(self) -> Iterator[str]:
+        """A client that moved publishes from a neighbour, or is a client here."""
+        core = self.core
+        for client, (source, _) in core.fences.homes.items():
+            if source != client and not core.neighbours.is_in_tree(source):
+                yield f"{client} is to publish from {source}, who is no neighbour"
+        if core.forwarding.shares_publishers == bool(core.fences):
+            yield "what neighbours may send is remembered for all of them though clients moved"

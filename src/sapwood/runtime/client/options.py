@@ -1,0 +1,58 @@
+"""What can be chosen when connecting."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from sapwood.errors import ParameterError
+from sapwood.filters.ids import NotificationId
+from sapwood.protocol.client.config import check_client_id
+from sapwood.protocol.link.flow import SLOW_POLICIES
+from sapwood.runtime.config.settings import DEFAULT_PORT
+
+DEFAULT_SERVER: Final = f"sapwood://127.0.0.1:{DEFAULT_PORT}"
+
+Listener = Callable[[NotificationId, str], None]
+
+
+class BusOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be chosen when connecting."""
+
+    id: str = ""
+    """A lasting name; by default one is made up. The session number grows with every connect."""
+    network: str = "sapwood"
+    """The network this is meant for: brokers of another one refuse."""
+    token: str = ""
+    """The shared secret of the network, if it has one."""
+    slow_policy: str = ""
+    """What the broker does when this client does not keep up: ``drop_oldest``, ``disconnect`` or
+    ``block``; empty for the broker's default."""
+    buffer_bytes: int = 8 * 2**20
+    """Publications that may wait for the broker; beyond it, `publish` waits."""
+    connect_seconds: float = 10.0
+    """How long the first connection is tried for."""
+    close_seconds: float = 10.0
+    """How long `close` waits until everything published is accepted."""
+    silence_seconds: float = 10.0
+    """Time without a sign of the broker after which another connection is looked for."""
+    tls: ssl.SSLContext | None = None
+    """For ``sapwoods://`` addresses; by default the system's authorities are trusted."""
+    on_refused: Listener | None = None
+    """Called with the id and the reason when a broker does not accept a publication."""
+
+
+def check_options(options: BusOptions) -> None:
+    """Refuse impossible options, with a ParameterError."""
+    if options.id:
+        check_client_id(options.id)
+    if options.slow_policy and options.slow_policy not in SLOW_POLICIES:
+        raise ParameterError(
+            f"is {options.slow_policy!r}; choose from {', '.join(SLOW_POLICIES)}", "slow_policy"
+        )
+    for name in ("connect_seconds", "close_seconds", "silence_seconds", "buffer_bytes"):
+        if not getattr(options, name) > 0:
+            raise ParameterError(f"is {getattr(options, name)}; it must be above zero", name)

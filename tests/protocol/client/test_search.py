@@ -1,0 +1,70 @@
+"""Servers are tried in turn, with pauses that grow."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from sapwood.protocol.client.search import (
+    RETRY_SECONDS_FIRST,
+    RETRY_SECONDS_MAX,
+    RETRY_SECONDS_MAX_KEPT,
+    Search,
+)
+from sapwood.protocol.ports import Dial
+
+
+def tried(search: Search) -> list[str]:
+    """The servers of one round."""
+    search.begin_round()
+    found = []
+    while (dial := search.next()) is not None:
+        assert dial == Dial(search.dial, search.address)
+        found.append(dial.address)
+    return found
+
+
+def test_a_round_begins_with_the_server_found_last() -> None:
+    search = Search(["a", "b", "c"], Random(1))
+    assert tried(search) == ["a", "b", "c"]
+    search.begin_round()
+    search.next()
+    search.next()
+    search.found()
+    assert tried(search) == ["b", "c", "a"]
+
+
+def test_a_server_may_be_tried_again_at_once() -> None:
+    search = Search(["a", "b"], Random(1))
+    search.begin_round()
+    search.next()
+    search.try_again()
+    assert search.next() == Dial(2, "a")
+    assert search.next() == Dial(3, "b")
+
+
+@pytest.mark.parametrize(
+    ("may_resume", "longest"), [(False, RETRY_SECONDS_MAX), (True, RETRY_SECONDS_MAX_KEPT)]
+)
+def test_pauses_double_up_to_a_bound_and_are_drawn(may_resume: bool, longest: float) -> None:
+    search = Search(["a"], Random(1))
+    most = RETRY_SECONDS_FIRST
+    for _ in range(12):
+        at = search.pause(100.0, may_resume=may_resume)
+        assert at is not None
+        assert most / 2 <= at - 100.0 <= most
+        most = min(2 * most, longest)
+    search.begin_round()
+    search.next()
+    search.found()
+    at = search.pause(100.0, may_resume=may_resume)
+    assert at is not None
+    assert at - 100.0 <= RETRY_SECONDS_FIRST
+
+
+def test_a_search_may_end() -> None:
+    search = Search(["a"], Random(1))
+    search.give_up_at = 100.2
+    assert search.pause(100.0, may_resume=False) is not None
+    assert search.pause(100.11, may_resume=False) is None

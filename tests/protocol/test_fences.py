@@ -1,0 +1,43 @@
+"""From which direction a client that moved publishes: bounded, and nothing for those who did not."""
+
+from __future__ import annotations
+
+import pytest
+
+from sapwood.protocol import fences as module
+from sapwood.protocol.fences import Fence, Fences
+
+
+def test_whoever_has_not_moved_is_never_stale() -> None:
+    fences = Fences()
+    assert len(fences) == 0
+    assert not fences.is_stale("B2", "alice.1")
+
+
+def test_only_the_new_direction_counts() -> None:
+    fences = Fences()
+    assert fences.move("alice.1", Fence("B2", 1))
+    assert not fences.move("alice.1", Fence("B3", 1)), "that is no news"
+    assert not fences.is_stale("B2", "alice.1")
+    assert fences.is_stale("B3", "alice.1")
+    assert fences.move("alice.1", Fence("alice.1", 2))
+    assert fences.is_stale("B2", "alice.1")
+
+
+def test_with_a_neighbour_goes_what_was_known_of_its_direction() -> None:
+    fences = Fences()
+    fences.move("alice.1", Fence("B2", 1))
+    fences.move("bob.1", Fence("B3", 1))
+    assert fences.forget_source("B2")
+    assert not fences.forget_source("B2")
+    assert fences.homes == {"bob.1": Fence("B3", 1)}
+
+
+def test_there_are_only_so_many_and_the_oldest_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FENCES_MAX", 2)
+    fences = Fences()
+    for client in ("a.1", "b.1"):
+        fences.move(client, Fence("B2", 1))
+    fences.move("a.1", Fence("B3", 2))
+    fences.move("c.1", Fence("B2", 1))
+    assert fences.homes == {"a.1": Fence("B3", 2), "c.1": Fence("B2", 1)}
