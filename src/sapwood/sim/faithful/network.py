@@ -36,7 +36,7 @@ class Site:
         self.config = config
         self.clock = clock
         self.session = 0
-        self.expected: tuple[str, ...] = ()
+        self.data = Remember(())
         """What the data directory says of its neighbours."""
 
     @property
@@ -123,7 +123,12 @@ class FaithfulNetwork:
 
     def _start(self, site: Site) -> Node:
         site.session += 1
-        config = msgspec.structs.replace(site.config, session=site.session, expected=site.expected)
+        config = msgspec.structs.replace(
+            site.config,
+            session=site.session,
+            expected=site.data.neighbours,
+            expected_sessions=site.data.sessions,
+        )
         node = self.nodes[site.name] = Node(
             config, Random(self._random.getrandbits(64)), self._draw_secret
         )
@@ -154,7 +159,7 @@ class FaithfulNetwork:
         return self._start(self.sites[name])
 
     def _remember(self, host: Host, effect: Remember) -> None:
-        self.sites[host.name].expected = effect.neighbours
+        self.sites[host.name].data = effect
 
     # Connections
 
@@ -212,7 +217,7 @@ class FaithfulNetwork:
     def _knows(self, here: str, there: str) -> bool:
         node = self.nodes.get(here)
         if node is None or node.broker.is_restoring:
-            return there in self.sites[here].expected
+            return there in self.sites[here].data.neighbours
         return there in node.peers
 
     def count(self, what: str) -> int:
