@@ -26,6 +26,7 @@ from sapwood.protocol.link.handshake import REPLACED, Goodbye, Resume
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.protocol.neighbours import RESTART
+from sapwood.protocol.messages import CODEC, Missed
 from sapwood.protocol.ports import ClientOrder, Remember
 
 if TYPE_CHECKING:
@@ -43,8 +44,11 @@ class Membership:
         self.missed: dict[str, int] = {}
         """What neighbours gave up while this broker was restoring its tables: told afterwards."""
         config = node.config
-        self._former = dict(zip(config.expected, config.expected_sessions, strict=False))
-        """The sessions of the neighbours that the session before this one had, until they come."""
+        self._former = dict.fromkeys(config.expected, 0)
+        """The sessions of the neighbours that the session before this one had."""
+        self._former.update(zip(config.expected, config.expected_sessions, strict=False))
+        self._awaited = dict.fromkeys(config.expected)
+        """Those of them that have not come yet."""
         self._remembered = Remember(config.expected, config.expected_sessions)
 
     # Credit
@@ -146,6 +150,8 @@ class Membership:
             node.bring(NotificationsMissed(peer.name, 0), now)
         elif peer.in_tree:
             self._look_back(peer, now)
+        if peer.in_tree:
+            self._greet(peer)
         self._remember()
 
     def _link_up(self, peer: Peer, now: float, *, restarted: bool) -> None:
@@ -184,13 +190,27 @@ class Membership:
         If a neighbour was restarted while this broker was down, what it had kept for this one is
         gone, and nobody else knows of it.
         """
-        former = self._former.pop(peer.name, 0)
+        former = self._former.get(peer.name, 0)
+        self._former[peer.name] = peer.session
         if not former or former == peer.session:
             return
         if self._node.broker.is_restoring:
             self.missed.setdefault(peer.name, 0)
         else:
             self._node.bring(NotificationsMissed(peer.name, 0), now)
+
+    def _greet(self, peer: Peer) -> None:
+        """Tell a neighbour that comes too late that this broker has taken part without it.
+
+        Until now nothing was forwarded to it: what it wants was not known.
+        """
+        node = self._node
+        if peer.name in self._awaited:
+            del self._awaited[peer.name]
+            if not node.broker.is_restoring:
+                missed = Missed(0, f"{node.config.id}-{peer.name}")
+                peer.channel.push_control(CODEC.encode(missed))
+                node.touch(peer)
 
     def come_back(self, peer: Peer, line: Line, received: int, credit: int, now: float) -> None:
         """A neighbour or client goes on with its stream over a new line."""
