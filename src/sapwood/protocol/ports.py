@@ -150,6 +150,8 @@ class Remember(_Effect, frozen=True):
     """Keep for the next start who the neighbours in the tree are."""
 
     neighbours: tuple[str, ...]
+    sessions: tuple[int, ...] = ()
+    """Of each of them, in the same order: whatever an older one had kept ended with it."""
 
 
 class Stopped(_Effect, frozen=True):
