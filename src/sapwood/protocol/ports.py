@@ -118,8 +118,8 @@ class Row(_Effect, frozen=True):
     data: bytes = b""
     first: int = 0
     """How many frames of the data are left out before."""
-    end: int | None = None
-    """The frame before which the run ends; None for all."""
+    end: int = 2**62
+    """The number of the frame before which the run ends; by default behind the last."""
     size: int | None = None
     """About how many bytes the run has, if it is but a part of the data."""
 
@@ -150,6 +150,8 @@ class Remember(_Effect, frozen=True):
     """Keep for the next start who the neighbours in the tree are."""
 
     neighbours: tuple[str, ...]
+    sessions: tuple[int, ...] = ()
+    """Of each of them, in the same order: whatever an older one had kept ended with it."""
 
 
 class Stopped(_Effect, frozen=True):
