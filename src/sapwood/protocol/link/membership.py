@@ -147,7 +147,7 @@ class Membership:
         if peer.in_tree and before is not None:
             self._report_lost(before, now)
         elif peer.in_tree and had_stream and RESTART not in peer.features:
-            node.bring(NotificationsMissed(peer.name, 0), now)
+            self.report(peer.name, 0, now)
         elif peer.in_tree:
             self._look_back(peer, now)
         if peer.in_tree:
@@ -181,8 +181,14 @@ class Membership:
     def _report_lost(self, before: Peer, now: float) -> None:
         """What the former session had still to send ended with it."""
         if not before.ended_orderly or before.lost_there:
-            count = max(0, before.lost_there)
-            self._node.bring(NotificationsMissed(before.name, count), now)
+            self.report(before.name, max(0, before.lost_there), now)
+
+    def report(self, name: str, count: int, now: float) -> None:
+        """Tell those concerned that notifications from a neighbour were lost, once they are here."""
+        if self._node.broker.is_restoring:
+            self.missed[name] = self.missed.get(name, 0) + count
+        else:
+            self._node.bring(NotificationsMissed(name, count), now)
 
     def _look_back(self, peer: Peer, now: float) -> None:
         """Report what ended with both ends of a link.
@@ -194,10 +200,7 @@ class Membership:
         self._former[peer.name] = peer.session
         if not former or former == peer.session:
             return
-        if self._node.broker.is_restoring:
-            self.missed.setdefault(peer.name, 0)
-        else:
-            self._node.bring(NotificationsMissed(peer.name, 0), now)
+        self.report(peer.name, 0, now)
 
     def _greet(self, peer: Peer) -> None:
         """Tell a neighbour that comes too late that this broker has taken part without it.

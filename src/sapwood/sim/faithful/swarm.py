@@ -204,6 +204,7 @@ class CaseRun:
             if kernel.now >= until:
                 yield f"what {', '.join(unsettled)} asked in the calm does not settle"
                 return
+        network.driver.run(1.0)  # reports of what was lost before may still be under way
         start = kernel.now
         for step in self.case.calm:
             kernel.at(start + step.at, self._publish, step)
