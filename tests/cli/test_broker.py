@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from sapwood.runtime.session import note_part
 
 from runtime.serving import chain_in_background
 from sapwood.cli.main import run
-from sapwood.protocol import handshake
+from sapwood.protocol.link import handshake
 from sapwood.protocol.tree import Topology
 from sapwood.runtime.config.settings import Settings
+from sapwood.runtime.data_directory import DataDirectory
 from sapwood.runtime.local.broker_process import BrokerProcess
 from sapwood.runtime.local.local_network import LocalNetwork
 
@@ -122,7 +122,8 @@ def test_another_routing(network: LocalNetwork, joined: tuple[str, ...]) -> None
     found = ended("--id=B3", *joined, "--token=right", "--routing=flooding")
     assert found.status == 2
     assert found.errors == [
-        "this network routes by covering, not by flooding; start the broker with --routing covering"
+        "this network routes by covering, not by flooding; flooding does not go together with "
+        "others: start the broker with --routing covering"
     ]
 
 
@@ -196,7 +197,7 @@ def _for_ever(data: Path) -> list[str]:
 
 def _by_memory(data: Path) -> list[str]:
     """It was part of the network before."""
-    note_part(Settings(id="B2", data=str(data)))
+    DataDirectory(Settings(id="B2", data=str(data))).note_part()
     return [f"--data={data}", "--join-seconds=1e-6"]
 
 

@@ -1,4 +1,4 @@
-"""From which direction a client that moved publishes: bounded, and nothing for those who did not."""
+"""From which direction a client that moved publishes: bounded, and nothing for all others."""
 
 from __future__ import annotations
 

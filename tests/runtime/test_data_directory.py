@@ -6,20 +6,20 @@ import time
 from pathlib import Path
 
 import pytest
-from sapwood.runtime.session import next_session, note_part, was_part
 
 from sapwood.errors import ListenError
 from sapwood.runtime.config.settings import Settings
+from sapwood.runtime.data_directory import DataDirectory
 
 
 def test_without_directory_it_is_the_time() -> None:
     before = time.time_ns() // 1_000_000
-    assert before <= next_session(Settings(id="B1")) <= time.time_ns() // 1_000_000
+    assert before <= DataDirectory(Settings(id="B1")).next_session() <= time.time_ns() // 1_000_000
 
 
 def test_it_grows_with_every_start(tmp_path: Path) -> None:
     settings = Settings(id="B1", data=str(tmp_path / "deep" / "data"))
-    numbers = [next_session(settings) for _ in range(5)]
+    numbers = [DataDirectory(settings).next_session() for _ in range(5)]
     assert numbers == sorted(set(numbers))
 
 
@@ -27,28 +27,50 @@ def test_it_grows_though_the_clock_went_back(tmp_path: Path) -> None:
     future = time.time_ns() // 1_000_000 + 10**9
     (tmp_path / "session").write_text(f"{future}\n")
     settings = Settings(id="B1", data=str(tmp_path))
-    assert next_session(settings) == future + 1
-    assert next_session(settings) == future + 2
+    assert DataDirectory(settings).next_session() == future + 1
+    assert DataDirectory(settings).next_session() == future + 2
 
 
 def test_a_place_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "session").write_text("yesterday\n")
     with pytest.raises(ListenError, match=r"cannot be kept in .*session: invalid literal"):
-        next_session(Settings(id="B1", data=str(tmp_path)))
+        DataDirectory(Settings(id="B1", data=str(tmp_path))).next_session()
     (tmp_path / "file").write_text("")
     with pytest.raises(ListenError, match="cannot be kept in "):
-        next_session(Settings(id="B1", data=str(tmp_path / "file")))
+        DataDirectory(Settings(id="B1", data=str(tmp_path / "file"))).next_session()
 
 
 def test_a_broker_knows_which_network_it_was_part_of(tmp_path: Path) -> None:
     settings = Settings(id="B1", data=str(tmp_path), network="a/b c")
-    assert not was_part(settings)
-    note_part(settings)
-    assert was_part(settings)
-    assert not was_part(Settings(id="B1", data=str(tmp_path)))
+    assert not DataDirectory(settings).was_part
+    DataDirectory(settings).note_part()
+    assert DataDirectory(settings).was_part
+    assert not DataDirectory(Settings(id="B1", data=str(tmp_path))).was_part
 
 
 def test_without_a_place_nothing_is_known(tmp_path: Path) -> None:
     for data in ("", str(tmp_path / "gone")):
-        note_part(Settings(id="B1", data=data))
-        assert not was_part(Settings(id="B1", data=data))
+        directory = DataDirectory(Settings(id="B1", data=data))
+        directory.note_part()
+        directory.note_neighbours(("B2",))
+        assert (directory.was_part, directory.neighbours) == (False, ())
+
+
+def test_the_neighbours_of_the_last_session_are_known(tmp_path: Path) -> None:
+    directory = DataDirectory(Settings(id="B1", data=str(tmp_path)))
+    assert directory.neighbours == ()
+    for neighbours in (("B2",), ("B2", "Bé"), ()):
+        directory.note_neighbours(neighbours)
+        assert DataDirectory(Settings(id="B1", data=str(tmp_path))).neighbours == neighbours
+    other = DataDirectory(Settings(id="B1", data=str(tmp_path), network="other"))
+    directory.note_neighbours(("B2",))
+    assert other.neighbours == ()
+
+
+def test_neighbours_that_cannot_be_read_are_nobody(tmp_path: Path) -> None:
+    directory = DataDirectory(Settings(id="B1", data=str(tmp_path)))
+    directory.note_neighbours(("B2",))
+    (file,) = tmp_path.iterdir()
+    for damage in (b"", b"[1]", b'["B2"', b"\xff\xfe"):
+        file.write_bytes(damage)
+        assert directory.neighbours == ()

@@ -15,7 +15,7 @@ import sapwood
 import sapwood.testing
 from runtime.living import Tally, run, until
 from runtime.proxy import Proxy
-from runtime.test_joining import free_port
+from runtime.serving import free_port
 from runtime.test_link_faults import Publisher, break_often
 from sapwood.runtime.local.broker_process import BrokerProcess
 

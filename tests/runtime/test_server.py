@@ -7,15 +7,13 @@ import socket
 from pathlib import Path
 
 import pytest
-from sapwood.runtime.session import was_part
 
-from runtime.living import until
+from runtime.living import RawPeer, port, until
 from runtime.serving import ANY_PORT, free_port, run, serving
 from sapwood.errors import ListenError, RefusedError
-from sapwood.protocol.link.handshake import CLIENT, SHUTDOWN, Goodbye, Hello, LinkMessage, Welcome
+from sapwood.protocol.link.handshake import CLIENT, SHUTDOWN, Hello, Welcome
 from sapwood.runtime.config.settings import LinkSettings, Settings
-from sapwood.runtime.connection import Connection
-from sapwood.runtime.dialing import dial
+from sapwood.runtime.data_directory import DataDirectory
 from sapwood.runtime.server import Server
 
 QUICK = LinkSettings(retry_first_seconds=0.01, retry_max_seconds=0.05)
@@ -90,7 +88,7 @@ def test_an_unreachable_join_is_told_and_tried_again() -> None:
         ({"network": "other"}, "this is network 'sapwood', not 'other'; give the right address"),
         ({"token": "wrong"}, "the token is missing or wrong; give this network's token"),
         ({"token": ""}, "the token is missing or wrong; give this network's token"),
-        ({"routing": "simple"}, "this network routes by covering, not by simple; start the broker"),
+        ({"routing": "flooding"}, "this network routes by covering, not by flooding; flooding doe"),
         ({"id": "B1"}, "this broker itself is 'B1'; choose another id"),
         ({"id": "B2"}, "a living broker has the id 'B2'"),
     ],
@@ -153,36 +151,15 @@ def test_a_leaf_leaves_and_a_broker_in_the_middle_is_expected_back() -> None:
 def test_clients_are_told_that_the_broker_shuts_down() -> None:
     async def check() -> None:
         async with serving("B1") as server:
-            address = server.address
-            assert address is not None
-            told: asyncio.Future[Goodbye] = asyncio.get_running_loop().create_future()
-            owner = Listener(told)
-            hello = Hello(role=CLIENT, network="sapwood", id="c", session=1)
-            await dial(address, hello, owner.take, 0.0)
-        assert (await told).code == SHUTDOWN
+            client = await RawPeer.connect(port(server))
+            client.say(Hello(role=CLIENT, network="sapwood", id="c", session=1))
+            assert await client.heard(Welcome)
+        async with client:
+            goodbye = await client.goodbye()
+            assert goodbye is not None
+            assert goodbye.code == SHUTDOWN
 
     run(check())
-
-
-class Listener:
-    """Owner of a client's connection that waits for its end."""
-
-    def __init__(self, told: asyncio.Future[Goodbye]) -> None:
-        self._told = told
-
-    def take(self, connection: Connection, welcome: Welcome) -> None:
-        connection.owner = self
-        connection.is_open = True
-
-    def said(self, connection: Connection, message: LinkMessage) -> None:
-        if isinstance(message, Goodbye):
-            self._told.set_result(message)
-
-    def received(self, connection: Connection, data: bytes, frames: int, size: int) -> None:
-        """Nothing is expected."""
-
-    def lost(self, connection: Connection, reason: str) -> None:
-        """Told before."""
 
 
 def test_a_broker_that_got_in_once_is_known_to_be_right(tmp_path: Path) -> None:
@@ -191,11 +168,11 @@ def test_a_broker_that_got_in_once_is_known_to_be_right(tmp_path: Path) -> None:
             settings = Settings(
                 id="B2", listen=ANY_PORT, join=(str(one.address),), data=str(tmp_path)
             )
-            assert not was_part(settings)
+            assert not DataDirectory(settings).was_part
             two = Server(settings)
             await two.start()
             await two.entered()
-            assert was_part(settings)
+            assert DataDirectory(settings).was_part
             await two.stop()
 
     run(scenario())
@@ -214,7 +191,7 @@ def test_a_broker_that_is_refused_was_not_part_of_it(tmp_path: Path) -> None:
             two = Server(settings)
             await two.start()
             await two.entered()
-            assert not was_part(settings)
+            assert not DataDirectory(settings).was_part
             with pytest.raises(RefusedError):
                 await two.joined()
             await two.stop()

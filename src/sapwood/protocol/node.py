@@ -317,9 +317,7 @@ class Node:
             self._carry_out(effects, now, peer)
         if is_due:
             self._flush_all(now)  # a client hears of a refusal before the acknowledgement
-            self.acknowledge(peer, now)
-            if peer.channel.exceeded > EXCESS_MAX:
-                self.close(line, Goodbye(PROTOCOL, "sent more than it was given credit for"), now)
+            self._confirm(peer, now)
         else:
             self._to_acknowledge[peer.name] = None
             self._acknowledge_at = min(self._acknowledge_at, now + self.config.ack_seconds)
@@ -357,10 +355,8 @@ class Node:
         peer = line.peer
         if peer is None:
             return
-        before = peer.channel.acknowledged
         runs = peer.channel.acknowledge(ack)
-        if peer.channel.acknowledged != before:
-            peer.progress_at = now
+        peer.progress_at = now
         if self.rows is not None:
             self.rows.delivered(peer, runs, now)
         if peer.holds:
@@ -555,13 +551,13 @@ class Node:
             line.out += runs
             line.wrote_at = now
 
-    def acknowledge(self, peer: Peer, now: float) -> None:
-        """Tell a peer how far this side is, if it does not know."""
+    def acknowledge(self, peer: Peer, now: float, *, again: bool = False) -> None:
+        """Tell a peer how far this side is, if it does not know, or once more."""
         line, channel = peer.line, peer.channel
         if line is None or not channel.connected:
             return
         channel.window = self.membership.window(is_client=peer.is_client)
-        if channel.owes_ack:
+        if again or channel.owes_ack:
             self._to_write.append(line)
             line.out.append(channel.ack())
             line.wrote_at = now
@@ -588,7 +584,14 @@ class Node:
         for name in owing:
             peer = self.peers.get(name)
             if peer is not None:
-                self.acknowledge(peer, now)
+                self._confirm(peer, now)
+
+    def _confirm(self, peer: Peer, now: float) -> None:
+        """Acknowledge what came; send a peer away that sends far more than it may."""
+        self.acknowledge(peer, now)
+        if peer.line is not None and peer.channel.exceeded > EXCESS_MAX:
+            goodbye = Goodbye(PROTOCOL, "sent more than it was given credit for")
+            self.close(peer.line, goodbye, now)
 
     def _look_after(self, number: int, now: float) -> None:
         """Keep a line alive, or notice that it is dead."""
@@ -612,6 +615,8 @@ class Node:
                 self.membership.remove(peer, goodbye, now)
             elif peer.is_client and self._is_past_grace(peer, now):
                 self.membership.remove(peer, Goodbye(SILENT), now)
+        for peer in self.flow.reassured(now - 2 * TICK_SECONDS):
+            self.acknowledge(peer, now, again=True)
         for peer in self.flow.stuck(now):
             given_up = peer.channel.shed(peer.channel.limits.buffer_bytes // 4)
             self.count_losses(peer)

@@ -1,124 +1,141 @@
-"""Tests for one connection: reads that end anywhere, and bytes that are no frames."""
+"""Tests for one connection: however a read is cut, the same frames come out of it."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterable
-
-import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sapwood.protocol.link.handshake import LINK_CODEC, Ack, GivenUp, LinkMessage, Ping
+from sapwood.protocol.link.handshake import LINK_CODEC, Ack, GivenUp, LinkMessage, Ping, Pong
 from sapwood.protocol.link.line import HANDSHAKE_BYTES_MAX, Frames, Line
 from sapwood.protocol.link.states import LineState
-from sapwood.wire.frames import (
-    BODY_BYTES_MAX,
-    CONTROL,
-    ENVELOPE_SIZE,
-    HEADER,
-    LINK,
-    NOTIFICATION,
-    frame,
-    split,
+from sapwood.protocol.messages import CODEC, Unsubscribe
+from sapwood.wire.frames import CONTROL, ENVELOPE_SIZE, HEADER, LINK, NOTIFICATION, frame, split
+
+NOTE = frame(NOTIFICATION, b"", bytes(ENVELOPE_SIZE))
+ORDER = CODEC.encode(Unsubscribe("1"))
+
+Single = tuple[int, bytes, bytes] | LinkMessage
+
+
+def line(state: LineState = LineState.OPEN) -> Line:
+    return Line(1, state, 0.0)
+
+
+def singles(line: Line, data: bytes) -> list[Single]:
+    """The frames of a read, one by one."""
+    found: list[Single] = []
+    for piece in line.read(data):
+        if isinstance(piece, Frames):
+            frames = list(split(piece.data))
+            assert len(frames) == piece.frames
+            notes = sum(len(frame(*one)) for one in frames if one[0] != CONTROL)
+            assert piece.size == notes
+            found += frames
+        else:
+            found.append(piece)
+    return found
+
+
+messages = st.builds(Ack, st.integers(0, 99), st.integers(0, 99)) | st.sampled_from(
+    [Ping(1), Pong(2), GivenUp(3)]
 )
-
-NOTE = frame(NOTIFICATION, b"head", bytes(ENVELOPE_SIZE) + b"payload")
-ORDER = frame(CONTROL, b"", b"order")
-ITEMS: list[object] = [ORDER, Ack(1, 2), NOTE, NOTE, GivenUp(3), Ping(), ORDER, NOTE]
-BYTES = b"".join(
-    item if isinstance(item, bytes) else LINK_CODEC.encode(item)  # type: ignore[arg-type]
-    for item in ITEMS
+good = st.sampled_from([NOTE, ORDER]) | messages.map(LINK_CODEC.encode)
+bad = (
+    st.binary(max_size=40)
+    | st.builds(frame, st.integers(0, 255), st.binary(max_size=4), st.binary(max_size=30))
+    | st.binary(max_size=20).map(lambda body: frame(LINK, b"", body))
+    | st.just(HEADER.pack(NOTIFICATION, 2**32 - 1, 0))
 )
+cuts = st.lists(st.integers(1, 30), min_size=1, max_size=20)
 
 
-def read(reads: Iterable[bytes], state: LineState = LineState.OPEN) -> tuple[Line, list[object]]:
-    """What a line makes of some reads: the frames and the messages of the connection."""
-    line = Line(1, state, 0.0)
-    heard: list[object] = []
-    for data in reads:
-        for piece in line.read(data):
-            if isinstance(piece, Frames):
-                frames = [frame(*parts) for parts in split(piece.data)]
-                assert piece.frames == len(frames)
-                assert piece.size == sum(len(one) for one in frames if one[0] != CONTROL)
-                heard += frames
-            else:
-                heard.append(piece)
-    return line, heard
+def pieces_of(data: bytes, sizes: list[int]) -> list[bytes]:
+    found, at = [], 0
+    while at < len(data):
+        size = sizes[len(found) % len(sizes)]
+        found.append(data[at : at + size])
+        at += size
+    return found
 
 
-def test_reads_may_end_at_every_byte() -> None:
-    for cut in range(len(BYTES) + 1):
-        assert read([BYTES[:cut], BYTES[cut:]])[1] == ITEMS
+@given(st.lists(good, max_size=20), cuts)
+def test_frames_do_not_depend_on_how_a_read_is_cut(frames: list[bytes], sizes: list[int]) -> None:
+    data = b"".join(frames)
+    whole, cut = line(), line()
+    expected = singles(whole, data)
+    found = [one for piece in pieces_of(data, sizes) for one in singles(cut, piece)]
+    assert found == expected
+    assert len(found) == len(frames)
+    assert (whole.problem, cut.problem, whole.rest, cut.rest) == ("", "", [], [])
 
 
-def test_reads_may_be_single_bytes() -> None:
-    assert read(BYTES[at : at + 1] for at in range(len(BYTES)))[1] == ITEMS
-
-
-@given(st.lists(st.sampled_from([ORDER, NOTE]), max_size=8), st.data())
-def test_reads_without_link_frames_end_anywhere_too(run: list[bytes], data: st.DataObject) -> None:
-    joined = b"".join(run)
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(joined)), max_size=4)))
-    reads = [joined[a:b] for a, b in zip([0, *cuts], [*cuts, len(joined)], strict=True) if a < b]
-    assert read(reads)[1] == run
-
-
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (HEADER.pack(NOTIFICATION, BODY_BYTES_MAX + 1, 0), "at most 16777216 are taken"),
-        (HEADER.pack(NOTIFICATION, ENVELOPE_SIZE - 1, 0), "a notification's body has"),
-        (frame(LINK, b"", b"\xc1"), "does not decode"),
-        (frame(LINK, b"", b"\x81\xa4type\xa3Foo"), "Foo"),
-    ],
-)
-def test_what_is_no_frame_is_a_problem_and_nothing_behind_it_is_looked_at(
-    data: bytes, words: str
+@given(st.lists(good | bad, max_size=12), cuts)
+@example([NOTE, b"\xff" * 8], [1])
+def test_no_bytes_raise_and_a_problem_is_found_however_they_are_cut(
+    frames: list[bytes], sizes: list[int]
 ) -> None:
-    line, heard = read([ORDER + data + NOTE])
-    assert words in line.problem
-    assert NOTE not in heard
+    """What was whole before the problem may come out if it was read before."""
+    data = b"".join(frames)
+    whole, cut = line(), line()
+    expected = singles(whole, data)
+    found: list[Single] = []
+    for piece in pieces_of(data, sizes):
+        found += singles(cut, piece)
+        if cut.problem:
+            break
+    assert found[: len(expected)] == expected
+    assert bool(cut.problem) == bool(whole.problem)
+    if not whole.problem:
+        assert found == expected
 
 
-@pytest.mark.parametrize("state", [LineState.GREETING, LineState.EXAMINING])
-def test_a_stranger_may_not_send_long_frames(state: LineState) -> None:
-    line, heard = read([HEADER.pack(LINK, HANDSHAKE_BYTES_MAX, 0)], state)
-    assert "before the handshake is done" in line.problem
-    assert heard == []
+def test_whole_frames_of_a_read_stay_together_and_messages_come_one_by_one() -> None:
+    data = NOTE + ORDER + LINK_CODEC.encode(Ping(7)) + NOTE + NOTE[:5]
+    one = line()
+    assert one.read(data) == [
+        Frames(NOTE + ORDER, 2, len(NOTE)),
+        Ping(7),
+        Frames(NOTE, 1, len(NOTE)),
+    ]
+    assert (one.rest, one.rest_size, one.needed) == ([NOTE[:5]], 5, 7)
+    assert one.read(NOTE[5:]) == [Frames(NOTE, 1, len(NOTE))]
 
 
-@given(st.lists(st.binary(max_size=40), max_size=6))
-def test_garbage_never_raises(reads: list[bytes]) -> None:
-    for state in LineState:
-        line = Line(1, state, 0.0)
-        for data in reads:
-            if not line.problem:
-                line.read(data)
+def test_what_comes_before_a_message_that_does_not_decode_is_not_lost() -> None:
+    one = line()
+    assert one.read(NOTE + frame(LINK, b"", b"\x00") + NOTE) == [Frames(NOTE, 1, len(NOTE))]
+    assert "does not decode" in one.problem
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_frames_with_flipped_bits_never_raise(seed: int) -> None:
-    chance = random.Random(seed)
-    for _ in range(200):
-        data = bytearray(BYTES)
-        for _ in range(chance.randint(1, 5)):
-            data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
-        Line(1, LineState.OPEN, 0.0).read(bytes(data))
+def test_nobody_makes_a_broker_wait_for_a_long_frame_before_the_handshake() -> None:
+    header = HEADER.pack(LINK, HANDSHAKE_BYTES_MAX, 0)
+    for state in (LineState.GREETING, LineState.EXAMINING):
+        one = line(state)
+        assert one.read(header) == []
+        assert "before the handshake is done; at most 65536 are taken" in one.problem
+    for state in (LineState.CALLING, LineState.OPEN):  # the other side is known
+        one = line(state)
+        assert (one.read(header), one.problem) == ([], "")
 
 
-def test_what_is_written_is_collected() -> None:
-    line = Line(1, LineState.OPEN, 0.0)
-    messages: list[LinkMessage] = [Ping(1), Ack(2, 3)]
-    for message in messages:
-        line.say(message)
-    assert line.take() == b"".join(LINK_CODEC.encode(message) for message in messages)
-    assert line.out == []
+def test_all_that_is_said_leaves_at_once() -> None:
+    one = line()
+    one.say(Ping(1))
+    one.out.append(NOTE)
+    one.say(Pong(2))
+    assert one.take() == LINK_CODEC.encode(Ping(1)) + NOTE + LINK_CODEC.encode(Pong(2))
+    assert one.out == []
+    one.out.append(NOTE)
+    assert one.take() is NOTE  # not copied
 
 
-def test_it_goes_from_state_to_state_as_the_table_says() -> None:
-    line = Line(1, LineState.CALLING, 0.0)
-    assert not line.advance("Hello")
-    assert (line.advance("Welcome"), line.is_open) == (True, True)
-    assert (line.advance("end"), line.state) == (True, LineState.CLOSING)
+def test_it_goes_through_its_states_and_no_others() -> None:
+    one = line(LineState.GREETING)
+    assert not one.advance("Welcome")
+    assert one.state is LineState.GREETING
+    assert one.advance("Hello")
+    assert one.advance("admit")
+    assert one.is_open
+    assert one.advance("end")
+    assert not one.advance("end")
+    assert repr(Line(3, LineState.OPEN, 0.0, address="there:1")) == "<line 3 open there:1>"

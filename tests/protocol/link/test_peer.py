@@ -1,23 +1,15 @@
-"""Tests for a neighbour or client as the driver sees it."""
+"""Tests for a neighbour or client as the node sees it."""
 
 from __future__ import annotations
 
 from sapwood.protocol.link.channel import Channel, ChannelLimits
 from sapwood.protocol.link.handshake import Ack
-from sapwood.protocol.link.peer import Peer
+from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.wire.frames import CONTROL, frame
 
 
-def test_without_connection_nothing_is_sent_and_nothing_lost() -> None:
-    peer = Peer("B2", 1, Channel(ChannelLimits()), is_client=False)
-    peer.channel.push_control(frame(CONTROL, b"", b""))
-    peer.flush()
-    peer.acknowledge()
-    assert (peer.channel.waiting, peer.channel.sent) == (1, 0)
-
-
 def used(*, comes: bool, arrives: bool) -> Peer:
-    peer = Peer("B2", 1, Channel(ChannelLimits()), is_client=False)
+    peer = Peer(Introduction(name="B2", session=1, is_client=False), Channel(ChannelLimits()))
     peer.channel.connect(0, 0)
     peer.channel.push_control(frame(CONTROL, b"", b""))
     peer.channel.take()
@@ -34,6 +26,23 @@ def test_a_stream_is_untouched_until_something_has_come_or_arrived() -> None:
     assert not used(comes=False, arrives=True).is_untouched
 
 
+def test_a_new_one_is_nowhere_and_has_lost_nothing() -> None:
+    peer = Peer(Introduction(name="B2", session=1, is_client=False), Channel(ChannelLimits()))
+    assert (peer.line, peer.away_since, peer.ended_orderly, peer.lost_there) == (
+        None,
+        None,
+        False,
+        -1,
+    )
+    assert (peer.holds, peer.holders, peer.secret, peer.in_tree) == ({}, {}, "", True)
+
+
 def test_it_shows_what_it_is() -> None:
-    assert repr(Peer("c.7", 7, Channel(ChannelLimits()), is_client=True)) == "<client c.7>"
-    assert repr(Peer("B2", 3, Channel(ChannelLimits()), is_client=False)) == "<broker B2.3>"
+    assert (
+        repr(Peer(Introduction(name="c.7", session=7, is_client=True), Channel(ChannelLimits())))
+        == "<client c.7>"
+    )
+    assert (
+        repr(Peer(Introduction(name="B2", session=3, is_client=False), Channel(ChannelLimits())))
+        == "<broker B2.3>"
+    )

@@ -29,6 +29,7 @@ from sapwood.protocol.link.line import HANDSHAKE_SECONDS, Line
 from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.protocol.link.states import TARGET, LineState, TargetState, following
 from sapwood.protocol.ports import Connected, Dial, DialFailed, Joined, JoinFailed
+from sapwood.routing.algorithms import ALGORITHMS
 
 if TYPE_CHECKING:
     from sapwood.protocol.node import Node
@@ -98,6 +99,8 @@ class Dialing:
     @property
     def next_at(self) -> float | None:
         """When something is due: an attempt, or the end of its time."""
+        if self._node.is_stopping:
+            return None
         idle = (TargetState.LINKED, TargetState.GIVEN_UP, TargetState.QUEUED)
         return min((one.at for one in self.targets if one.state not in idle), default=None)
 
@@ -244,8 +247,12 @@ class Dialing:
         if target is None or target.hello is None:
             node.close(line, Goodbye(REPLACED, "nobody waits for this connection"), now)
             return
+        reason = ""
         if not oldest <= welcome.version <= newest:
             reason = f"version {welcome.version} was never offered; {oldest}-{newest} was"
+        elif welcome.routing and welcome.routing not in ALGORITHMS:
+            reason = f"there is no routing {welcome.routing!r} here"
+        if reason:
             node.close(line, Goodbye(PROTOCOL, reason), now)
             self._fail(target, reason, PROTOCOL, False, now)
             return

@@ -19,7 +19,7 @@ import msgspec
 
 from sapwood.protocol.messages import Name
 from sapwood.protocol.neighbours import RESTART
-from sapwood.routing.algorithms import FLOODING
+from sapwood.routing.algorithms import ALGORITHMS, FLOODING
 from sapwood.wire.control import ControlCodec
 from sapwood.wire.frames import LINK
 
@@ -201,6 +201,11 @@ def refusal(hello: Hello, *, network: str, token: str, routing: str) -> Goodbye 
     shown = hello.credentials.get("token", "")
     if token and not compare_digest(shown.encode(), token.encode()):
         return Goodbye(BAD_CREDENTIALS, "the token is missing or wrong; give this network's token")
+    if hello.role == BROKER and hello.routing and hello.routing not in ALGORITHMS:
+        return Goodbye(
+            WRONG_ROUTING,
+            f"no routing {hello.routing!r} is known here; start the broker with --routing {routing}",
+        )
     if hello.role == BROKER and (hello.routing == FLOODING) != (routing == FLOODING):
         return Goodbye(
             WRONG_ROUTING,

@@ -1,0 +1,270 @@
+"""Tests for who is here: coming, going away, coming back as before or as a new session."""
+
+from __future__ import annotations
+
+import pytest
+
+from protocol.joined import Network, RawPeer, hello_of, line_of
+from sapwood.protocol.link.handshake import (
+    BROKER,
+    LEAVING,
+    REPLACED,
+    SHUTDOWN,
+    Ack,
+    GivenUp,
+    Goodbye,
+    Resume,
+)
+from sapwood.protocol.link.limits import ClientLimits, LinkLimits
+from sapwood.protocol.link.membership import WINDOW_BYTES_MIN
+from sapwood.protocol.messages import Missed, Subscribe
+from sapwood.protocol.ports import ClientOrder, Remember, Row
+
+PATIENT = LinkLimits(silence_seconds=60.0)
+
+
+def neighbour(net: Network, session: int = 1, at: str = "B1", **changes: object) -> RawPeer:
+    """A scripted broker B2, linked to a node."""
+    peer = net.connect(RawPeer(net), at)
+    peer.say(hello_of("B2", session, role=BROKER, **changes))
+    net.advance(0.2)
+    return peer
+
+
+def network(**config: object) -> tuple[Network, RawPeer]:
+    """B1 with a client p that publishes."""
+    net = Network()
+    net.add("B1", **config)
+    return net, net.client("p", "B1")
+
+
+# Going away and coming back
+
+
+def test_who_is_away_is_not_gone() -> None:
+    net, publisher = network()
+    broker = neighbour(net).subscribe("n >= 0")
+    net.advance(0.1)
+    broker.leave()
+    node = net.nodes["B1"]
+    peer = node.peers["B2"]
+    assert (peer.line, peer.away_since, node.counts["connections_lost"]) == (None, net.now, 1)
+    assert len(node.broker.subscriptions) == 1
+    publisher.publish("p.1", 1, 5)
+    assert peer.channel.notifications_waiting == 5
+    again = net.connect(broker.again(), "B1")
+    resume = Resume("B1", 1, broker.received, peer.secret)
+    again.say(hello_of("B2", 1, role=BROKER, resume=(resume,)))
+    net.advance(0.1)
+    assert node.peers["B2"] is peer
+    assert again.got == [("p.1", number) for number in range(1, 6)]
+    assert (again.welcome.resumed, node.counts["resumed"]) == (1, 1)
+
+
+def test_a_newer_line_of_the_same_stream_takes_the_place_of_the_older() -> None:
+    net, _ = network()
+    broker = neighbour(net)
+    resume = Resume("B1", 1, broker.received, broker.welcome.secret)
+    again = net.connect(broker.again(), "B1")
+    again.say(hello_of("B2", 1, role=BROKER, resume=(resume,)))
+    assert broker.goodbye == Goodbye(REPLACED, "the other side has connected again")
+    assert again.welcome.resumed == 0
+    assert net.nodes["B1"].peers["B2"].line is not None
+
+
+def test_who_leaves_is_gone_with_all_it_wanted() -> None:
+    net, publisher = network()
+    broker = neighbour(net).subscribe("n >= 0")
+    broker.acknowledges = False
+    net.advance(0.1)
+    publisher.publish("p.1", 1, 5)
+    broker.say(Goodbye(LEAVING))
+    node = net.nodes["B1"]
+    assert ("B2" in node.peers, len(node.broker.subscriptions), broker.is_gone) == (False, 0, True)
+    assert node.counts["abandoned"] == 5
+    assert node.lines.keys() == {line.number for line in node.lines.values() if line.peer}
+
+
+def test_who_shuts_down_keeps_its_place() -> None:
+    net, _ = network()
+    broker = neighbour(net).subscribe("n >= 0").say(Goodbye(SHUTDOWN, lost=3))
+    node = net.nodes["B1"]
+    peer = node.peers["B2"]
+    assert (peer.line, peer.ended_orderly, peer.lost_there) == (None, True, 3)
+    assert (len(node.broker.subscriptions), broker.is_gone) == (1, True)
+
+
+# A new session of a neighbour
+
+
+def restarted(*, orderly: bool, lost: int = -1) -> tuple[Network, RawPeer, RawPeer]:
+    """Five frames acknowledged, five sent, five kept; then the next session of the neighbour."""
+    net, publisher = network()
+    broker = neighbour(net).subscribe("n >= 0")
+    net.advance(0.1)
+    publisher.publish("p.1", 1, 5)
+    broker.acknowledges = False
+    publisher.publish("p.1", 1, 5)
+    if orderly:
+        broker.say(Goodbye(SHUTDOWN, lost=lost))
+    else:
+        broker.leave()
+    publisher.publish("p.1", 1, 5)
+    return net, broker, neighbour(net, session=2)
+
+
+def sequences(peer: RawPeer) -> list[int]:
+    return [sequence for _, sequence in peer.got]
+
+
+def test_after_a_crash_a_new_session_gets_what_was_never_sent() -> None:
+    """What was sent may have been passed on: it is counted, and told as given up."""
+    net, broker, again = restarted(orderly=False)
+    assert sequences(broker) == list(range(1, 11))
+    assert sequences(again) == list(range(11, 16))
+    assert [one for one in again.heard if isinstance(one, GivenUp)] == [GivenUp(5)]
+    assert net.nodes["B1"].counts["given_up"] == 5
+    assert net.nodes["B1"].peers["B2"].channel.is_idle
+
+
+def test_after_an_orderly_end_a_new_session_gets_what_was_not_acknowledged_too() -> None:
+    net, _, again = restarted(orderly=True, lost=0)
+    assert sequences(again) == list(range(6, 16))
+    assert (again.missed, net.nodes["B1"].counts["given_up"]) == (0, 0)
+
+
+def gaps(*, orderly: bool, lost: int = -1) -> list[int]:
+    """What a subscriber at B1 is told of notifications that ended with a session of B2."""
+    net, _ = network()
+    subscriber = net.client("s", "B1")
+    subscriber.tell(Subscribe("1", "n >= 0"))
+    broker = neighbour(net)
+    net.advance(0.1)
+    if orderly:
+        broker.say(Goodbye(SHUTDOWN, lost=lost))
+    else:
+        broker.leave()
+    neighbour(net, session=2)
+    net.advance(0.1)
+    return [one.count for one in subscriber.told if isinstance(one, Missed)]
+
+
+def test_what_ended_with_the_old_session_is_told_to_subscribers() -> None:
+    assert gaps(orderly=True, lost=0) == []  # nothing, and it is known
+    assert gaps(orderly=True, lost=7) == [7]
+    assert gaps(orderly=False) == [0]  # nobody knows how many
+
+
+def test_a_broker_that_cannot_restart_begins_anew() -> None:
+    """An older release: what was kept for it is lost, and so is what it had asked for."""
+    net, publisher = network()
+    broker = neighbour(net, features=()).subscribe("n >= 0")
+    net.advance(0.1)
+    broker.leave()
+    publisher.publish("p.1", 1, 5)
+    again = neighbour(net, session=2, features=())
+    assert (again.got, len(net.nodes["B1"].broker.subscriptions)) == ([], 0)
+    assert net.nodes["B1"].counts["abandoned"] == 5
+
+
+# Clients
+
+
+def test_a_client_that_is_away_is_kept_for_its_grace_and_then_forgotten() -> None:
+    net, _ = network(client=ClientLimits(grace_seconds=3.0))
+    node = net.nodes["B1"]
+    client = net.client("c", "B1").subscribe("n >= 0")
+    net.advance(0.1)
+    client.leave()
+    net.advance(2.9)
+    assert (len(node.broker.subscriptions), node.client_count) == (1, 2)
+    net.advance(1.0)
+    assert ("c.1" in node.peers, len(node.broker.subscriptions), node.client_count) == (False, 0, 1)
+    late = net.client("c", "B1", resume=(Resume("B1", 1, client.received, client.welcome.secret),))
+    assert late.welcome.resumed is None
+
+
+def test_the_end_of_a_client_that_was_away_is_when_it_was_last_heard() -> None:
+    """Nothing was owed to it while its stream was kept in vain."""
+    net, _ = network(recording=True, client=ClientLimits(grace_seconds=3.0))
+    client = net.client("c", "B1").subscribe("n >= 0")
+    net.advance(0.1)
+    heard_at = net.nodes["B1"].peers["c.1"].line.heard_at  # type: ignore[union-attr]
+    client.leave()
+    net.advance(5.0)
+    rows = [row for row in net.asked("B1", Row) if row.kind == "unsubscribed"]
+    assert [(row.at, row.fields["client"]) for row in rows] == [(heard_at, "c.1")]
+    orders = net.asked("B1", ClientOrder)
+    assert orders[-2:] == [ClientOrder("c.1", 0), ClientOrder("c.1", None)]
+
+
+# Credit
+
+
+def test_the_more_there_are_the_less_each_may_send_ahead() -> None:
+    """Together no more than half of a link's buffer, which is free when they are held back."""
+    net = Network()
+    node = net.add("B1", link=LinkLimits(buffer_bytes=2**20, window_bytes=2**18))
+    assert node.membership.window(is_client=True) == node.config.client.window_bytes
+    clients = [net.client(f"c{number}", "B1") for number in range(7)]
+    assert node.membership.window(is_client=True) == 2**19 // 8
+    assert node.membership.window(is_client=False) == 2**19 // 8
+    assert clients[-1].welcome.credit == 2**19 // 7
+    for number in range(300):
+        net.client(f"d{number}", "B1")
+    assert node.membership.window(is_client=True) == WINDOW_BYTES_MIN
+
+
+# What is remembered
+
+
+def test_the_neighbours_in_the_tree_are_remembered_and_nobody_else() -> None:
+    net = Network()
+    net.add("B1")
+    net.client("c", "B1")
+    assert net.asked("B1", Remember) == []
+    net.add("B2", "B1")
+    net.advance(0.5)
+    net.add("B3", "B2", "B1")
+    net.advance(2.0)
+    assert net.asked("B1", Remember) == [Remember(("B2",))]
+    net.crash("B2")
+    net.run()
+    assert net.asked("B1", Remember) == [Remember(("B2",))]  # it is away, not gone
+    leaving = neighbour(net, session=2)
+    leaving.say(Goodbye(LEAVING))
+    assert net.asked("B1", Remember)[-1] == Remember(())
+
+
+def test_hellos_name_all_streams_without_line_and_their_secrets() -> None:
+    net = line_of(3)
+    node = net.nodes["B2"]
+    assert node.membership.resumes() == ()
+    net.crash("B1")
+    net.run()
+    received, secret = node.peers["B1"].channel.received, node.peers["B1"].secret
+    assert node.membership.resumes() == (Resume("B1", 1, received, secret),)
+    assert secret == "B1.1-secret-1"
+
+
+@pytest.mark.parametrize("carried", [0, 1, 10, 100, 1000])
+def test_a_cut_at_any_byte_loses_and_repeats_nothing(carried: int) -> None:
+    net = line_of(2, link=PATIENT)
+    left, right = net.client("a", "B1").subscribe("n >= 0"), net.client("b", "B2")
+    net.advance(0.2)
+    for _ in range(20):
+        net.freeze("B2", "B1")
+        right.publish("b.1", 1, 10)
+        net.cut("B2", "B1", carried)
+        right.publish("b.1", 1, 10)
+        net.advance(3.0)
+    assert sequences(left) == list(range(1, 401))
+    assert left.missed == 0
+
+
+def test_an_acknowledgement_gives_as_much_credit_as_was_used() -> None:
+    net, publisher = network()
+    publisher.publish("p.1", 1, 10)
+    net.advance(0.1)
+    size = sum(map(len, RawPeer(net).notes("p.1", 1, 10)))
+    assert publisher.last(Ack) == Ack(10, publisher.welcome.credit + size)

@@ -1,0 +1,40 @@
+"""Tests for what is set for a node from outside."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sapwood.protocol.broker import BrokerConfig
+from sapwood.protocol.link.limits import ClientLimits, LinkLimits
+from sapwood.protocol.node_config import NodeConfig
+
+
+def test_the_broker_gets_its_part() -> None:
+    """Every field that both have is handed on: another value here is another value there."""
+    config = NodeConfig(
+        id="B7",
+        session=9,
+        routing="merging",
+        advertisements_required=True,
+        advertisement_routing="simple",
+        settle_interval=0.5,
+        settle_patience=3.0,
+        remembered_max=17,
+        addresses=("tcp://a:1",),
+        admin="http://a:2",
+        release="1.2.3",
+        recording=True,
+        expected=("B8",),
+        restore_seconds=4.0,
+    )
+    made, given = msgspec.structs.asdict(config.broker()), msgspec.structs.asdict(config)
+    shared = [name for name in made if name in given]
+    assert [made[name] for name in shared] == [given[name] for name in shared]
+    usual = msgspec.structs.asdict(BrokerConfig(id="B1"))
+    assert [name for name in made if made[name] == usual[name]] == ["stale_seconds"]
+
+
+def test_clients_and_links_have_limits_of_their_own() -> None:
+    config = NodeConfig(id="B1", link=LinkLimits(window_bytes=2000))
+    assert config.limits(is_client=True) == ClientLimits()
+    assert config.limits(is_client=False) == LinkLimits(window_bytes=2000)
