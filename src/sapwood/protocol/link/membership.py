@@ -25,8 +25,8 @@ from sapwood.protocol.link.channel import Channel
 from sapwood.protocol.link.handshake import REPLACED, Goodbye, Resume
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Introduction, Peer
-from sapwood.protocol.neighbours import RESTART
 from sapwood.protocol.messages import CODEC, Missed
+from sapwood.protocol.neighbours import RESTART
 from sapwood.protocol.ports import ClientOrder, Remember
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class Membership:
             self.report(before.name, max(0, before.lost_there), now)
 
     def report(self, name: str, count: int, now: float) -> None:
-        """Tell those concerned that notifications from a neighbour were lost, once they are here."""
+        """Tell those concerned what was lost of a neighbour, once they are here."""
         if self._node.broker.is_restoring:
             self.missed[name] = self.missed.get(name, 0) + count
         else:
