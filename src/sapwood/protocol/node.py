@@ -155,7 +155,7 @@ class Node:
         """What an event came to."""
         if self._to_flush:
             self._flush_all(now)
-        if self.changed:
+        if self.changed or self._was_restoring:
             self._look_ahead(now)
         elif self._acknowledge_at < self.deadline:
             self.deadline = self._acknowledge_at

@@ -369,6 +369,7 @@ class ClientSession:
         line = Line(event.connection, LineState.CALLING, now, address=event.address)
         self._line = line
         line.say(self._hello())
+        self._streams.begun += 1
 
     def _hello(self) -> Hello:
         config = self.config
