@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.effects import Dismiss, Effect, Forward, Send
-from sapwood.protocol.events import Event, FramesReceived, NotificationsMissed, Tick
+from sapwood.protocol.events import Event, FramesReceived, Tick
 from sapwood.protocol.link.admission import CHALLENGE_PING, Admission
 from sapwood.protocol.link.dialing import Dialing
 from sapwood.protocol.link.flow import DISCONNECT, Flow
@@ -152,7 +152,7 @@ class Node:
         """What an event came to."""
         if self._to_flush:
             self._flush_all(now)
-        if self.changed:
+        if self.changed or self._was_restoring:
             self._look_ahead(now)
         elif self._acknowledge_at < self.deadline:
             self.deadline = self._acknowledge_at
@@ -365,14 +365,8 @@ class Node:
         peer.channel.miss(message.count)
         self._to_acknowledge[peer.name] = None
         self._acknowledge_at = min(self._acknowledge_at, now + self.config.ack_seconds)
-        if peer.is_client:
-            return
-        if self.broker.is_restoring:
-            self.membership.missed[peer.name] = (
-                self.membership.missed.get(peer.name, 0) + message.count
-            )
-        else:
-            self.bring(NotificationsMissed(peer.name, message.count), now)
+        if not peer.is_client:
+            self.membership.report(peer.name, message.count, now)
 
     def _told_goodbye(self, line: Line, goodbye: Goodbye, before: LineState, now: float) -> None:
         """The other side ends the connection, and says why."""
