@@ -18,7 +18,6 @@ def test_neighbours_are_told_apart_by_what_can_be_done_with_them() -> None:
     neighbours["frozen"] = neighbour(is_frozen=True)
     neighbours["aside"] = neighbour(in_tree=False, is_away=True, features=("restart",))
     assert neighbours.tree() == ["N", "away", "frozen"]
-    assert neighbours.reachable() == ["N", "frozen"]
     assert neighbours.away() == ["away"]
     assert neighbours.withheld() == ["away", "frozen"]
     assert [name for name in (*neighbours, "nobody") if neighbours.is_in_tree(name)] == (

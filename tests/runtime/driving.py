@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from sapwood.protocol.ports import DriverEvent
+from sapwood.protocol.ports import Data, DriverEvent
 from sapwood.runtime.clock import Clock
 from sapwood.runtime.driver import Driver
 
@@ -23,9 +23,15 @@ class Recorder:
         self.events: list[Any] = []
         self._answer = answer
 
+    def receive(self, connection: int, data: bytes, now: float) -> Sequence[object]:
+        return self.handle(Data(connection, data), now)
+
     def handle(self, event: DriverEvent, now: float) -> Sequence[object]:
         self.events.append(event)
         return [] if self._answer is None else self._answer(event, now)
+
+    def receive(self, connection: int, data: bytes, now: float) -> Sequence[object]:
+        return self.handle(Data(connection, data), now)
 
     def brought(self, kind: type[Any]) -> list[Any]:
         """The events of a kind."""

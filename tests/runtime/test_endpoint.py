@@ -33,6 +33,9 @@ class Owner:
     def bring(self, event: DriverEvent) -> None:
         self.events.append(event)
 
+    def receive(self, number: int, data: bytes) -> None:
+        self.bring(Data(number, data))
+
     def add(self, endpoint: Endpoint) -> int:
         self.endpoints.append(endpoint)
         return 5

@@ -111,7 +111,7 @@ def sent_back_to_the_source(original: Any) -> Any:
 def cache_kept(original: Any) -> Any:
     def add(self: Forwarding, entry: Entry) -> None:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(self, "forget", lambda: None)
+            patch.setattr(self, "invalidate", lambda: None)
             original(self, entry)
 
     return add

@@ -80,6 +80,7 @@ class Broker(Core):
             self.moves,
         )
         """In the order in which they are told of what happens."""
+        self._timed = [one for one in self.machines if type(one).next_at is not Machine.next_at]
         admission = Admission(
             rejection=self.rejection,
             is_client=self.clients.__contains__,
@@ -117,8 +118,12 @@ class Broker(Core):
     @property
     def next_at(self) -> float | None:
         """When the driver has to bring the next `Tick` at the latest; None if nothing is due."""
-        times = [machine.next_at for machine in self.machines]
-        return min((at for at in times if at is not None), default=None)
+        first: float | None = None
+        for machine in self._timed:
+            at = machine.next_at
+            if at is not None and (first is None or at < first):
+                first = at
+        return first
 
     @property
     def is_restoring(self) -> bool:

@@ -19,7 +19,7 @@ from sapwood.routing.table import RoutingTable
 def broker_problems(broker: Broker) -> list[str]:
     """What is wrong with a broker between two events."""
     found = [
-        *_index_problems(broker),
+        *broker.forwarding.problems(broker.subscriptions),
         *_destination_problems(broker),
         *_claim_problems(broker),
         *_owed_problems(broker),
@@ -46,21 +46,6 @@ def network_problems(brokers: Mapping[str, Broker]) -> list[str]:
                 continue
             problems += _held_problems(broker, other)
     return problems
-
-
-def _index_problems(broker: Broker) -> Iterator[str]:
-    """The matching engine knows the subscriptions of the table, and nothing else."""
-    entries = list(broker.subscriptions)
-    problems = getattr(broker.forwarding, "problems", None)
-    if problems is not None:  # it looks at what was remembered as well
-        yield from problems(entries)
-        return
-    for entry in entries:
-        if (entry.destination, entry.id) not in broker.forwarding.index:
-            yield f"{entry.destination} {entry.id} is in the table and not in the index"
-    surplus = len(broker.forwarding.index) - len(entries)
-    if surplus > 0:
-        yield f"{surplus} keys are in the index and not in the table"
 
 
 def _destination_problems(broker: Broker) -> Iterator[str]:

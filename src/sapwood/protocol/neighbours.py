@@ -67,10 +67,6 @@ class Neighbours(dict[str, Neighbour]):
         """Those in the tree."""
         return [name for name, one in self.items() if one.in_tree]
 
-    def reachable(self) -> list[str]:
-        """Those in the tree that are not away."""
-        return [name for name, one in self.items() if one.in_tree and not one.is_away]
-
     def away(self) -> list[str]:
         """Those in the tree that cannot be reached for the time being."""
         return [name for name, one in self.items() if one.in_tree and one.is_away]

@@ -23,6 +23,8 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Whether to go on trying after a refusal that another attempt will not change."""
     expected: tuple[str, ...] = ()
     """The neighbours that the session before this one had: it takes part when they are back."""
+    expected_sessions: tuple[int, ...] = ()
+    """Of each of them, in the same order; a zero, or none at all, if it is not known."""
     restore_seconds: float = 10.0
     """How long it waits for them."""
     addresses: tuple[str, ...] = ()

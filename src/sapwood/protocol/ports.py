@@ -118,8 +118,8 @@ class Row(_Effect, frozen=True):
     data: bytes = b""
     first: int = 0
     """How many frames of the data are left out before."""
-    end: int | None = None
-    """The frame before which the run ends; None for all."""
+    end: int = 2**62
+    """The number of the frame before which the run ends; by default behind the last."""
     size: int | None = None
     """About how many bytes the run has, if it is but a part of the data."""
 
@@ -150,6 +150,8 @@ class Remember(_Effect, frozen=True):
     """Keep for the next start who the neighbours in the tree are."""
 
     neighbours: tuple[str, ...]
+    sessions: tuple[int, ...] = ()
+    """Of each of them, in the same order: whatever an older one had kept ended with it."""
 
 
 class Stopped(_Effect, frozen=True):
@@ -166,6 +168,9 @@ class Machine(Protocol):
 
     deadline: float
     """When the next `Tick` is wanted at the latest; infinite if any time will do."""
+
+    def receive(self, connection: int, data: bytes, now: float) -> Sequence[object]:
+        """Take what came over a connection: `handle` with `Data`, without an object for it."""
 
     def handle(self, event: DriverEvent, now: float) -> Sequence[object]:
         """Take an event; what the driver has to do because of it, in order.

@@ -146,10 +146,12 @@ class Restoration(Machine):
     @property
     def next_at(self) -> float | None:
         """When stale entries are removed, or waiting for tables ends."""
+        if not self.stale and not self.missing:
+            return None
         times = [stale.until for stale in self.stale.values()]
         if self.missing:
             times.append(float("-inf") if self.until is None else self.until)
-        return min(times, default=None)
+        return min(times)
 
     def tick(self, now: float) -> list[Effect]:
         """Remove what was not told again in time, and wait for no table any longer than that."""

@@ -208,9 +208,13 @@ class Waves(Machine):
         self, number: tuple[int, int], parent: str | None, survey: bool, now: float
     ) -> Wave:
         """A wave that waits for all neighbours that can be reached, but where it came from."""
-        neighbours = self.core.neighbours
-        wave = Wave(number, parent, {*neighbours.reachable()} - {parent}, now, survey)
-        wave.skip(name for name in neighbours.away() if name != parent)
+        wave = Wave(number, parent, set(), now, survey)
+        for name, neighbour in self.core.neighbours.items():
+            if neighbour.in_tree and name != parent:
+                if neighbour.is_away:
+                    wave.skip([name])
+                else:
+                    wave.waiting.add(name)
         if survey:
             wave.reports.append(self.core.report())
         return wave
@@ -220,6 +224,8 @@ class Waves(Machine):
     @property
     def next_at(self) -> float | None:
         """When a request is given up or a wave has to start."""
+        if not self.queue and not self.under_way:
+            return None
         times = [request.deadline for request in (*self.under_way, *self.queue)]
         if self.queue:
             own = self.by_origin.get(self.core.id)
@@ -227,7 +233,7 @@ class Waves(Machine):
                 times.append(own.since + self.core.config.settle_patience)
             elif not self._restoration.is_active:
                 times.append(self.next_start)
-        return min(times, default=None)
+        return min(times)
 
     def tick(self, now: float) -> list[Effect]:
         """Give up requests that have waited too long, and start a wave if one is due."""

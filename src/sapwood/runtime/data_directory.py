@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from sapwood.errors import ListenError
+from sapwood.protocol.ports import Remember
 from sapwood.runtime.config.settings import Settings
 
 
@@ -57,21 +58,23 @@ class DataDirectory:
                 (self._folder / self._part_file).touch()
 
     @property
-    def neighbours(self) -> tuple[str, ...]:
+    def neighbours(self) -> Remember:
         """Who the neighbours of the last session were; nobody if that cannot be read."""
         if self._folder is None:
-            return ()
+            return Remember(())
         try:
             data = (self._folder / self._neighbours_file).read_bytes()
-            return msgspec.json.decode(data, type=tuple[str, ...])
+            sessions = msgspec.json.decode(data, type=dict[str, int])
         except (OSError, msgspec.DecodeError):
-            return ()
+            return Remember(())
+        return Remember(tuple(sessions), tuple(sessions.values()))
 
-    def note_neighbours(self, neighbours: tuple[str, ...]) -> None:
+    def note_neighbours(self, neighbours: Remember) -> None:
         """Keep who the neighbours are. If that cannot be kept, nobody is waited for."""
         if self._folder is not None:
+            sessions = dict(zip(neighbours.neighbours, neighbours.sessions, strict=True))
             with suppress(OSError):
-                text = msgspec.json.encode(neighbours).decode()
+                text = msgspec.json.encode(sessions).decode()
                 _write(self._folder / self._neighbours_file, text)
 
 

@@ -14,7 +14,7 @@ import ssl
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 from sapwood.errors import AddressError, NetworkError, RefusedError
 from sapwood.protocol.events import Tick
@@ -22,6 +22,7 @@ from sapwood.protocol.ports import (
     TICK_SECONDS,
     Abort,
     Close,
+    Data,
     Dial,
     DialFailed,
     DriverEvent,
@@ -54,6 +55,12 @@ class Driver:
         self.machine = machine
         self.clock = clock
         self._on_effect = on_effect
+        self._performers: dict[type, Callable[[Any], None]] = {
+            Close: self._close,
+            Abort: self._abort,
+            Dial: self._begin_dial,
+        }
+        """By kind of effect; all others but `Write` are handed on."""
         self._tls = tls
         self._numbers = itertools.count(1)
         self._endpoints: dict[int, Endpoint] = {}
@@ -102,19 +109,18 @@ class Driver:
         """Bring an event to the machine, and carry out what it asks."""
         if self._is_busy:
             self._queue.append(event)
-            return
-        self._is_busy = True
-        try:
-            self._perform(self.machine.handle(event, self.clock.now()))
-            if self._queue:
-                self._catch_up()
-        finally:
-            self._is_busy = False
-        if self.machine.deadline < self._due:
-            self._arm()
+        else:
+            self.carry_out(self.machine.handle(event, self.clock.now()))
+
+    def receive(self, number: int, data: bytes) -> None:
+        """Bring a read to the machine, and carry out what it asks."""
+        if self._is_busy:
+            self._queue.append(Data(number, data))
+        else:
+            self.carry_out(self.machine.receive(number, data, self.clock.now()))
 
     def carry_out(self, effects: Iterable[object]) -> None:
-        """Carry out what the machine asks because of a call of the application."""
+        """Carry out what the machine asks because of an event, or of a call of the application."""
         if self._is_busy:
             self._queue.append(effects)
             return
@@ -159,21 +165,19 @@ class Driver:
                 transport = self._transports.get(effect.connection)
                 if transport is not None and not transport.is_closing():
                     transport.write(effect.data)
-            elif isinstance(effect, Close | Abort):
-                self._end(effect)
-            elif isinstance(effect, Dial):
-                self._begin_dial(effect)
             else:
-                self._on_effect(effect)
+                self._performers.get(type(effect), self._on_effect)(effect)
 
-    def _end(self, effect: Close | Abort) -> None:
+    def _close(self, effect: Close) -> None:
         self._transports.pop(effect.connection, None)
         endpoint = self._endpoints.get(effect.connection)
-        if endpoint is None:
-            return
-        if isinstance(effect, Close):
+        if endpoint is not None:
             endpoint.close(effect.reason)
-        else:
+
+    def _abort(self, effect: Abort) -> None:
+        self._transports.pop(effect.connection, None)
+        endpoint = self._endpoints.get(effect.connection)
+        if endpoint is not None:
             endpoint.abort(effect.reason)
 
     def _begin_dial(self, effect: Dial) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final, Protocol, cast
 
-from sapwood.protocol.ports import Connected, Data, Disconnected, DriverEvent
+from sapwood.protocol.ports import Connected, Disconnected, DriverEvent
 from sapwood.runtime.tls import certificate_names
 
 CLOSE_SECONDS: Final = 5.0
@@ -21,6 +21,9 @@ class EndpointOwner(Protocol):
 
     def bring(self, event: DriverEvent) -> None:
         """Bring an event to the machine."""
+
+    def receive(self, number: int, data: bytes) -> None:
+        """Bring a read to the machine."""
 
     def add(self, endpoint: Endpoint) -> int:
         """Number a connection that was made."""
@@ -65,7 +68,7 @@ class Endpoint(asyncio.Protocol):
         """Bring a read to the machine, unless it has ended the connection."""
         if not self._is_ended:
             self._hint = ""
-            self._owner.bring(Data(self.number, data))
+            self._owner.receive(self.number, data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell the machine why the connection is gone."""

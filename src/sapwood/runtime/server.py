@@ -79,7 +79,7 @@ class Server:
             ClientOrder: self._note_order,
             Joined: self._note_joined,
             JoinFailed: self._note_failed,
-            Remember: lambda effect: self._data.note_neighbours(effect.neighbours),
+            Remember: self._data.note_neighbours,
             Stopped: lambda effect: self._stopped.set(),
         }
 
@@ -234,6 +234,7 @@ class Server:
 
 def node_config(settings: Settings, session: int, data: DataDirectory) -> NodeConfig:
     """What the node has to know of the settings."""
+    remembered = data.neighbours
     return NodeConfig(
         id=settings.id,
         session=session,
@@ -242,7 +243,8 @@ def node_config(settings: Settings, session: int, data: DataDirectory) -> NodeCo
         require_certificate=settings.tls.require_certificate,
         joins=settings.join,
         joins_for_ever=data.was_part or not settings.join_seconds,
-        expected=data.neighbours,
+        expected=remembered.neighbours,
+        expected_sessions=remembered.sessions,
         restore_seconds=settings.restore_seconds,
         addresses=settings.advertise,
         admin=settings.admin,

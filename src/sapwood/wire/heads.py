@@ -5,12 +5,17 @@ Heads repeat, and so do their publishers: what is known of them is kept by these
 
 from __future__ import annotations
 
+import struct
 from typing import Final
 
 from sapwood.wire.markers import SHORT_TEXT, SHORT_TEXT_END
 
 PAIR_AND_SHORT_TEXT: Final = 2 - SHORT_TEXT
 PAIR_AND_TEXT_8: Final = 3
+
+START: Final = struct.Struct("<BIHxBB")
+"""The header of a frame (``sapwood.wire.frames``), and the first bytes of the publisher in its
+head: the marker, which has the length of a short text in it, and the length of a longer one."""
 
 PUBLISHER_BYTES_MAX: Final = 255
 """Longest name of a publisher: its length fits into one byte."""

@@ -72,3 +72,9 @@ def test_what_is_no_notification_is_found_out_by_who_looks() -> None:
         _ = found.payload
     with pytest.raises(AttributeError, match="no attribute 'price'"):
         _ = found.price
+
+
+def test_its_number_is_known_without_its_publisher() -> None:
+    for sequence in (1, 2**40, 2**63):
+        frame = encode_notification(b"what?", sequence, 1.0)
+        assert Delivered(b"what?", next(split(frame))[2]).sequence == sequence

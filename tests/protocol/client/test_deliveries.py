@@ -106,6 +106,14 @@ def test_frames_of_a_later_release_are_skipped() -> None:
     assert got(one) == [("p.1", 2)]
 
 
+def test_it_stops_at_what_is_too_short_for_a_notification() -> None:
+    deliveries = deliveries_to(one := subscription("true"))
+    short = any_frame(0x7F, b"", b"")
+    assert deliveries.deliver(frame(1) + short) == len(frame(1))
+    assert deliveries.deliver(short + frame(1)) == len(short + frame(1))
+    assert len(got(one)) == 2
+
+
 def test_whoever_waits_is_woken_once() -> None:
     one, other, idle = subscription("x = 1"), subscription("x = 1"), subscription("x = 2")
     deliveries = deliveries_to(one, other, idle)
@@ -211,10 +219,12 @@ def test_over_any_paths_nothing_is_repeated_and_nothing_new_is_dropped(
 def test_what_is_kept_of_the_past_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PUBLISHERS_MAX", 100)
     deliveries = deliveries_to(one := subscription("false"), subscription("false"))
+    monkeypatch.setattr(module, "FOLD_BYTES", 1000)
     for number in range(1, 3 * REMEMBERED_MAX):
         deliveries.deliver(frame(1, f"p-{number}.1", x=number))
+        assert len(deliveries._latest) < 30
     assert len(deliveries._plans) <= REMEMBERED_MAX
-    assert len(deliveries._last) + len(deliveries._last_older) <= 102
+    assert len(deliveries._last) + len(deliveries._last_older) <= 150
     for _ in range(3):
         deliveries.change_broker()
         assert 50 <= len(deliveries._before) <= 100

@@ -109,3 +109,10 @@ def test_when_an_end_is_confirmed_what_comes_is_for_those_that_are_left() -> Non
     session.take(notification("p.1", 1, x=2), Settled(end.request, settled=True))
     assert got(session.inbox) == []
     assert session.deliveries._single is session.inbox
+
+
+def test_a_short_frame_of_a_later_release_is_skipped() -> None:
+    session = Session()
+    short = frame(0x7F, b"", b"")
+    assert session.take(short, notification("p.1", 1, x=1), short) == []
+    assert got(session.inbox) == [("p.1", 1)]

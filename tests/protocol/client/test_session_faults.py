@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from protocol.client.scripted import Broker, Play, gaps, got, notification
 from sapwood.filters.filter import Filter
 from sapwood.protocol.client.outputs import Failed, Unconfirmed
+from sapwood.protocol.events import Tick
 from sapwood.protocol.link.handshake import LINK_CODEC, Ack, GivenUp, Ping, Welcome
 from sapwood.protocol.messages import CODEC, Missed, Refused, Settled
-from sapwood.protocol.ports import Connected, Data, Tick
+from sapwood.protocol.ports import Connected, Data
 
 CUTS = st.lists(st.tuples(st.sampled_from(["up", "down"]), st.integers(0, 900)), max_size=12)
 STEPS = st.lists(

@@ -40,7 +40,7 @@ def test_a_line_is_looked_at_often_enough_for_both(
 
 def test_one_that_tolerates_little_costs_the_others_nothing() -> None:
     keepalive = Keepalive()
-    assert keepalive.next_at is None
+    assert Keepalive().next_at is None
     keepalive.watch(line(1, silence=0.01), 10.0, 100.0)
     keepalive.watch(line(2), 10.0, 100.0)
     assert keepalive.next_at == 100.0 + LOOK_SECONDS_MIN

@@ -6,11 +6,14 @@ several times as much as receiving it, so each part is decoded when it is first 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from sapwood.filters.ids import NotificationId
 from sapwood.filters.notification import Notification
 from sapwood.wire.frames import decode_envelope, decode_head
+
+_SEQUENCE_SIZE: Final = 8
+"""Bytes at the beginning of the body that hold the number."""
 
 
 class Delivered(Notification):
@@ -48,6 +51,11 @@ class Delivered(Notification):
         """Publisher and sequence number."""
         found: NotificationId = self._id  # type: ignore[assignment]
         return found
+
+    @property
+    def sequence(self) -> int:
+        """The number among those of its publisher, without decoding anything else."""
+        return int.from_bytes(self._body[:_SEQUENCE_SIZE], "little")
 
     @property
     def published_at(self) -> float:

@@ -23,12 +23,11 @@ from sapwood.filters.filter import Filter
 from sapwood.protocol.client.delivered import Delivered
 from sapwood.wire.frames import (
     CONTROL,
-    HEADER,
     HEADER_SIZE,
     NOTIFICATION,
     NOTIFICATION_TYPES,
 )
-from sapwood.wire.heads import PAIR_AND_SHORT_TEXT, PAIR_AND_TEXT_8
+from sapwood.wire.heads import PAIR_AND_SHORT_TEXT, PAIR_AND_TEXT_8, START
 from sapwood.wire.markers import SHORT_TEXT_END
 
 REMEMBERED_MAX: Final = 4096
@@ -46,10 +45,10 @@ GAPS_KEPT: Final = 1000
 FILTERS_MAX: Final = 1000
 """Filters of a gap that are compared; where there are more, it may concern everybody."""
 
-_SEQUENCE_SIZE: Final = 8
-"""Bytes at the beginning of a notification's body that hold its sequence number."""
+FOLD_BYTES: Final = 2**20
+"""Bytes after which of the latest notifications only the numbers are kept."""
 
-_unpack = HEADER.unpack_from
+_unpack = START.unpack_from
 
 
 class Gap(msgspec.Struct, frozen=True):
@@ -127,11 +126,15 @@ class Deliveries:
         self._lingering = 0
         """Ended subscriptions for which something may still be under way."""
         self._index: Any = None
-        self._last: dict[bytes, bytes] = {}
-        """By publisher, the number of its last notification; both as the bytes they came in."""
-        self._last_older: dict[bytes, bytes] = {}
-        """The same of publishers that were not heard lately."""
-        self._before: dict[bytes, bytes] = {}
+        self._latest: dict[bytes, Delivered] = {}
+        """The last notification of each publisher heard lately, by the bytes of the publisher."""
+        self._unfolded = 0
+        """About how many bytes are kept by that."""
+        self._last: dict[bytes, int] = {}
+        """Of publishers heard before, the number of the last notification."""
+        self._last_older: dict[bytes, int] = {}
+        """The same of publishers that were not heard for longer."""
+        self._before: dict[bytes, int] = {}
         """The same of publishers not heard since the broker changed."""
 
     def __len__(self) -> int:
@@ -183,32 +186,31 @@ class Deliveries:
     def deliver(self, data: bytes, at: int = 0) -> int:
         """Deliver the notifications from a place on, up to the next control message or the end.
 
-        Returns where that is.
+        Returns where that is, or where a frame is that is too short for a notification.
         """
         single = self._single
-        last, before, end, count = self._last, self._before, len(data), 0
-        while at < end:
-            kind, body, head = _unpack(data, at)
-            head_at = at + HEADER_SIZE
-            body_at = head_at + head
+        latest, before, count = self._latest, self._before, 0
+        last_whole = len(data) - START.size  # what is behind it is too short for a notification
+        while at <= last_whole:
+            kind, body, head, marker, length = _unpack(data, at)
             if kind != NOTIFICATION and kind not in NOTIFICATION_TYPES:
                 if kind == CONTROL:
                     break
-                at = body_at + body
+                at += HEADER_SIZE + head + body
                 continue
+            head_at = at + HEADER_SIZE
+            body_at = head_at + head
             at = body_at + body
             count += 1
-            marker = data[head_at + 1]  # where the publisher ends: see publisher_end
-            publisher = data[
+            publisher = data[  # see publisher_end
                 head_at : head_at + marker + PAIR_AND_SHORT_TEXT
                 if marker < SHORT_TEXT_END
-                else head_at + data[head_at + 2] + PAIR_AND_TEXT_8
+                else head_at + length + PAIR_AND_TEXT_8
             ]
-            sequence = data[body_at : body_at + _SEQUENCE_SIZE]
-            if before and self._is_repeated(publisher, sequence):
-                continue
-            last[publisher] = sequence
             notification = Delivered(data[head_at:body_at], data[body_at:at])
+            if before and self._is_repeated(publisher, notification):
+                continue
+            latest[publisher] = notification
             if single is not None:
                 single.items.append(notification)
             else:
@@ -216,8 +218,9 @@ class Deliveries:
         self.received += count
         if single is not None and count:
             self._filled(single)
-        if len(last) > PUBLISHERS_MAX // 2:
-            self._last_older, self._last = last, {}
+        self._unfolded += len(data)
+        if self._unfolded > FOLD_BYTES:
+            self._fold()
         return at
 
     def _hand_out(self, head: bytes, notification: Delivered) -> None:
@@ -288,6 +291,7 @@ class Deliveries:
     def change_broker(self) -> None:
         """From now on notifications come over another path, perhaps some of them once more."""
         self._lingering = 0
+        self._fold()
         for remembered in (self._last_older, self._last):
             self._before.update(remembered)
         self._last, self._last_older = {}, {}
@@ -295,12 +299,21 @@ class Deliveries:
         for publisher in list(self._before)[:excess]:
             del self._before[publisher]
 
-    def _is_repeated(self, publisher: bytes, sequence: bytes) -> bool:
+    def _fold(self) -> None:
+        """Keep only the numbers of the latest notifications: decoding each would cost more."""
+        for publisher, notification in self._latest.items():
+            self._last[publisher] = notification.sequence
+        self._latest.clear()
+        self._unfolded = 0
+        if len(self._last) > PUBLISHERS_MAX // 2:
+            self._last_older, self._last = self._last, {}
+
+    def _is_repeated(self, publisher: bytes, notification: Delivered) -> bool:
         """Whether a notification came before the broker changed; once one did not, none does."""
         before = self._before.get(publisher)
         if before is None:
             return False
-        if int.from_bytes(sequence, "little") <= int.from_bytes(before, "little"):
+        if notification.sequence <= before:
             self.repeated += 1
             return True
         del self._before[publisher]

@@ -7,7 +7,7 @@ from sapwood.protocol.client.outputs import Output, PublicationRefused
 from sapwood.protocol.client.publishing import Publishing
 from sapwood.protocol.client.requests import Requests
 from sapwood.protocol.messages import CODEC, Message, Missed, Refused, Settled, Surveyed
-from sapwood.wire.frames import HEADER, HEADER_SIZE
+from sapwood.wire.frames import CONTROL, HEADER, HEADER_SIZE
 
 
 class Inbound:
@@ -25,12 +25,13 @@ class Inbound:
         """
         at, end = self._deliveries.deliver(data), len(data)
         while at < end:
-            _, body, head = HEADER.unpack_from(data, at)
+            kind, body, head = HEADER.unpack_from(data, at)
             body_at = at + HEADER_SIZE + head
             at = body_at + body
-            output = self._take_message(CODEC.decode(data[body_at:at]))
-            if output is not None:
-                outputs.append(output)
+            if kind == CONTROL:
+                output = self._take_message(CODEC.decode(data[body_at:at]))
+                if output is not None:
+                    outputs.append(output)
             at = self._deliveries.deliver(data, at)
 
     def _take_message(self, message: Message) -> Output | None:

@@ -254,10 +254,8 @@ class ClientSession:
     def handle(self, event: DriverEvent, now: float) -> list[object]:
         """Take an event; what the driver has to do because of it, in order."""
         if type(event) is Data:
-            line = self._line
-            if line is not None and line.number == event.connection:
-                self._read(line, event.data, now)
-        elif isinstance(event, Tick):
+            return self.receive(event.connection, event.data, now)
+        if isinstance(event, Tick):
             self._tick(now)
         elif isinstance(event, Connected):
             self._connected(event, now)
@@ -267,6 +265,13 @@ class ClientSession:
             self._disconnected(event, now)
         elif isinstance(event, Stop):
             self.close(now)
+        return self._take_effects(now)
+
+    def receive(self, connection: int, data: bytes, now: float) -> list[object]:
+        """Take what came over a connection; what the driver has to do because of it."""
+        line = self._line
+        if line is not None and line.number == connection:
+            self._read(line, data, now)
         return self._take_effects(now)
 
     def _take_effects(self, now: float) -> list[object]:

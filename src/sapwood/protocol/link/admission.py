@@ -68,7 +68,7 @@ class Stage(StrEnum):
 class Applicant:
     """A broker that is being examined. Plain data."""
 
-    __slots__ = ("hello", "line", "stage", "survey", "until")
+    __slots__ = ("challenged", "hello", "line", "stage", "survey", "until")
 
     def __init__(self, line: Line, hello: Hello) -> None:
         self.line = line
@@ -76,6 +76,8 @@ class Applicant:
         self.stage = Stage.CHALLENGE
         self.survey = 0
         """The number of the survey it waits for."""
+        self.challenged = 0
+        """The line over which the holder of its name was challenged."""
         self.until = 0.0
         """When the challenge is over."""
 
@@ -210,6 +212,7 @@ class Admission:
         if holder is None or holder.line is None:
             self._survey(applicant, now)
             return
+        applicant.challenged = holder.line.number
         applicant.until = now + CHALLENGE_SECONDS
         node.say(holder.line, Ping(CHALLENGE_PING), now)
 
@@ -220,9 +223,13 @@ class Admission:
                 self._refuse(applicant.line, self._refused_by(holder, applicant.hello), now)
 
     def _unanswered(self, applicant: Applicant, now: float) -> None:
+        """The holder of a name does not answer; it may have come back over another line."""
         node = self._node
         holder = node.peers.get(applicant.hello.id)
         if holder is not None and holder.line is not None:
+            if holder.line.number != applicant.challenged:
+                self._refuse(applicant.line, self._refused_by(holder, applicant.hello), now)
+                return
             node.abort(holder.line, "does not answer, and its name has come back", now)
         self._survey(applicant, now)
 

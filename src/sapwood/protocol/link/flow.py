@@ -101,12 +101,17 @@ class Flow:
         return list(found.values())
 
     def stuck(self, now: float) -> list[Peer]:
-        """Neighbours that hold others back and have made no progress for too long."""
+        """Neighbours that hold others back and have made no progress for too long.
+
+        One that has acknowledged all it was sent is not stuck: it gives no credit because somebody
+        behind it does not keep up, and whoever is next to that one decides how long to wait.
+        """
         return [
             peer
             for peer in map(self._peers.get, self._congested)
             if peer is not None
             and not peer.is_client
             and peer.congested_since is not None
+            and peer.channel.sent > peer.channel.acknowledged
             and now - max(peer.congested_since, peer.progress_at) >= self._slow_seconds
         ]

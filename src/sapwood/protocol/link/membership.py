@@ -26,6 +26,7 @@ from sapwood.protocol.link.handshake import REPLACED, Goodbye, Resume
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.protocol.neighbours import RESTART
+from sapwood.protocol.messages import CODEC, Missed
 from sapwood.protocol.ports import ClientOrder, Remember
 
 if TYPE_CHECKING:
@@ -42,7 +43,13 @@ class Membership:
         self._node = node
         self.missed: dict[str, int] = {}
         """What neighbours gave up while this broker was restoring its tables: told afterwards."""
-        self._remembered: tuple[str, ...] = node.config.expected
+        config = node.config
+        self._former = dict.fromkeys(config.expected, 0)
+        """The sessions of the neighbours that the session before this one had."""
+        self._former.update(zip(config.expected, config.expected_sessions, strict=False))
+        self._awaited = dict.fromkeys(config.expected)
+        """Those of them that have not come yet."""
+        self._remembered = Remember(config.expected, config.expected_sessions)
 
     # Credit
 
@@ -141,6 +148,10 @@ class Membership:
             self._report_lost(before, now)
         elif peer.in_tree and had_stream and RESTART not in peer.features:
             node.bring(NotificationsMissed(peer.name, 0), now)
+        elif peer.in_tree:
+            self._look_back(peer, now)
+        if peer.in_tree:
+            self._greet(peer)
         self._remember()
 
     def _link_up(self, peer: Peer, now: float, *, restarted: bool) -> None:
@@ -172,6 +183,34 @@ class Membership:
         if not before.ended_orderly or before.lost_there:
             count = max(0, before.lost_there)
             self._node.bring(NotificationsMissed(before.name, count), now)
+
+    def _look_back(self, peer: Peer, now: float) -> None:
+        """Report what ended with both ends of a link.
+
+        If a neighbour was restarted while this broker was down, what it had kept for this one is
+        gone, and nobody else knows of it.
+        """
+        former = self._former.get(peer.name, 0)
+        self._former[peer.name] = peer.session
+        if not former or former == peer.session:
+            return
+        if self._node.broker.is_restoring:
+            self.missed.setdefault(peer.name, 0)
+        else:
+            self._node.bring(NotificationsMissed(peer.name, 0), now)
+
+    def _greet(self, peer: Peer) -> None:
+        """Tell a neighbour that comes too late that this broker has taken part without it.
+
+        Until now nothing was forwarded to it: what it wants was not known.
+        """
+        node = self._node
+        if peer.name in self._awaited:
+            del self._awaited[peer.name]
+            if not node.broker.is_restoring:
+                missed = Missed(0, f"{node.config.id}-{peer.name}")
+                peer.channel.push_control(CODEC.encode(missed))
+                node.touch(peer)
 
     def come_back(self, peer: Peer, line: Line, received: int, credit: int, now: float) -> None:
         """A neighbour or client goes on with its stream over a new line."""
@@ -265,10 +304,14 @@ class Membership:
     def _remember(self) -> None:
         """Keep for the next start who the neighbours are."""
         node = self._node
-        names = {peer.name for peer in node.peers.values() if not peer.is_client and peer.in_tree}
+        sessions: dict[str, int] = {}
         if node.broker.is_restoring:
-            names.update(node.config.expected)
-        neighbours = tuple(sorted(names))
-        if neighbours != self._remembered:
-            self._remembered = neighbours
-            node.do(Remember(neighbours))
+            sessions = {name: self._former.get(name, 0) for name in node.config.expected}
+        for peer in node.peers.values():
+            if not peer.is_client and peer.in_tree:
+                sessions[peer.name] = peer.session
+        names = tuple(sorted(sessions))
+        remembered = Remember(names, tuple(sessions[name] for name in names))
+        if remembered != self._remembered:
+            self._remembered = remembered
+            node.do(remembered)

@@ -1,0 +1,320 @@
+"""A network of whole nodes and client sessions, over connections that fail.
+
+It has the verbs of `sapwood.sim.network.Network` for what clients do, and others for what happens
+to brokers and connections. Rows of a trace are made as there, in virtual time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import Any, TypeAlias
+
+import msgspec
+
+from sapwood.errors import TopologyError
+from sapwood.filters.values import Value
+from sapwood.protocol.link.limits import ClientLimits, LinkLimits
+from sapwood.protocol.node import Node
+from sapwood.protocol.node_config import NodeConfig
+from sapwood.protocol.ports import ClientOrder, JoinFailed, Remember, Row, Stop, Stopped
+from sapwood.sim.faithful.client import FaithfulClient
+from sapwood.sim.faithful.driver import Crash, VirtualDriver
+from sapwood.sim.faithful.host import Clock, Host
+from sapwood.sim.kernel import Kernel
+from sapwood.trace.schema import DELIVERED, PUBLISHED
+from sapwood.wire.frames import CONTROL, HEADER_SIZE, decode_envelope, decode_head, split
+
+Recorder: TypeAlias = Callable[..., None]
+
+
+class Site:
+    """Where a broker lives: what outlasts its process."""
+
+    def __init__(self, name: str, config: NodeConfig, clock: Clock) -> None:
+        self.name = name
+        self.config = config
+        self.clock = clock
+        self.session = 0
+        self.data = Remember(())
+        """What the data directory says of its neighbours."""
+
+    @property
+    def address(self) -> str:
+        """Under which it can be dialled."""
+        return address_of(self.name)
+
+
+def address_of(broker: str) -> str:
+    """The address of a broker."""
+    return f"sapwood://{broker}"
+
+
+class FaithfulNetwork:
+    """Brokers and clients on a driver in virtual time."""
+
+    def __init__(
+        self,
+        random: Random,
+        *,
+        config: Mapping[str, Any] | None = None,
+        record: Recorder | None = None,
+        kernel: Kernel | None = None,
+        delay: tuple[float, float] = (0.001, 0.02),
+    ) -> None:
+        self.driver = VirtualDriver(random, kernel, delay=delay, on_effect=self._carry_out)
+        self.kernel = self.driver.kernel
+        self.sites: dict[str, Site] = {}
+        self.nodes: dict[str, Node] = {}
+        """The present life of each broker that is up."""
+        self.clients: dict[str, FaithfulClient] = {}
+        self.join_failures: list[tuple[str, JoinFailed]] = []
+        self._random = random
+        self._config = dict(config or {})
+        self._record = record
+        self._orders: dict[tuple[str, str], int] = {}
+        """By broker and client: what the client has published and got so far, by the trace."""
+        self._effects: dict[type, Callable[[Host, Any], None]] = {
+            Row: self._row,
+            ClientOrder: self._client_order,
+            Remember: self._remember,
+            Stopped: self._stopped,
+            JoinFailed: lambda host, effect: self.join_failures.append((host.name, effect)),
+        }
+
+    def _carry_out(self, host: Host, effect: object) -> None:
+        carry_out = self._effects.get(type(effect))
+        if carry_out is not None:
+            carry_out(host, effect)
+            return
+        client = self.clients.get(host.name)
+        if client is not None:
+            client.hear(effect)
+
+    # Brokers
+
+    def add_broker(
+        self,
+        name: str,
+        joins: tuple[str, ...] = (),
+        *,
+        clock: Clock | None = None,
+        is_hidden: bool = False,
+        link: LinkLimits | None = None,
+        client: ClientLimits | None = None,
+        **config: Any,
+    ) -> Node:
+        """A new broker that dials others; no other broker can dial a hidden one."""
+        if name in self.sites:
+            raise TopologyError(f"there is a broker {name!r} already")
+        limits = {key: value for key, value in (("link", link), ("client", client)) if value}
+        settings = NodeConfig(
+            id=name,
+            joins=tuple(address_of(other) for other in joins),
+            addresses=() if is_hidden else (address_of(name),),
+            recording=self._record is not None,
+            **{**self._config, **limits, **config},
+        )
+        for other, known in self.sites.items():
+            self.driver.route(other, name).is_reachable = not is_hidden
+            self.driver.route(name, other).is_reachable = bool(known.config.addresses)
+        site = self.sites[name] = Site(name, settings, clock or Clock())
+        return self._start(site)
+
+    def _start(self, site: Site) -> Node:
+        site.session += 1
+        config = msgspec.structs.replace(
+            site.config,
+            session=site.session,
+            expected=site.data.neighbours,
+            expected_sessions=site.data.sessions,
+        )
+        node = self.nodes[site.name] = Node(
+            config, Random(self._random.getrandbits(64)), self._draw_secret
+        )
+        self.driver.start(site.name, node, clock=site.clock, address=site.address)
+        return node
+
+    def _draw_secret(self) -> str:
+        return f"{self._random.getrandbits(64):016x}"
+
+    def crash(self, name: str, how: Crash = Crash.KILLED) -> None:
+        """A broker's process ends without a word; what was in its memory is gone."""
+        if self.nodes.pop(name, None) is not None:
+            self.driver.end(self.driver.hosts[name], how)
+
+    def stop(self, name: str) -> None:
+        """A broker is asked to end in an orderly way; it takes its time."""
+        if name in self.nodes:
+            self.driver.bring(self.driver.hosts[name], Stop())
+
+    def _stopped(self, host: Host, effect: Stopped) -> None:
+        self.nodes.pop(host.name, None)
+        self.driver.end(host)
+
+    def restart(self, name: str) -> Node:
+        """The next session of a broker that has ended begins."""
+        if name in self.nodes:
+            return self.nodes[name]
+        return self._start(self.sites[name])
+
+    def _remember(self, host: Host, effect: Remember) -> None:
+        self.sites[host.name].data = effect
+
+    # Connections
+
+    def cut(self, a: str, b: str) -> None:
+        """Break the connections between two hosts."""
+        self.driver.cut(a, b)
+
+    def freeze(self, a: str, b: str) -> None:
+        """Let nothing move between two hosts, in both directions; nobody is told."""
+        self.driver.freeze(a, b)
+        self.driver.freeze(b, a)
+
+    def thaw(self, a: str, b: str) -> None:
+        """Let everything move again."""
+        self.driver.thaw(a, b)
+        self.driver.thaw(b, a)
+
+    def refuse(self, a: str, b: str, *, is_refused: bool = True) -> None:
+        """Nobody of the two can dial the other for the time being, or both can again."""
+        for route in self.driver.both_routes(a, b):
+            route.is_refused = is_refused
+
+    def slow(self, a: str, b: str, bytes_per_second: float) -> None:
+        """Limit the bandwidth between two hosts; zero for no limit."""
+        for route in self.driver.both_routes(a, b):
+            route.bytes_per_second = bytes_per_second
+
+    # Looking
+
+    def is_linked(self, a: str, b: str) -> bool:
+        """Whether two brokers have a connection that both take for alive."""
+        return all(
+            here in self.nodes
+            and (peer := self.nodes[here].peers.get(there)) is not None
+            and peer.line is not None
+            for here, there in ((a, b), (b, a))
+        )
+
+    def is_idle(self) -> bool:
+        """Whether nothing waits anywhere: all that was published and asked is where it belongs."""
+        return all(
+            peer.channel.is_idle or (peer.is_client and peer.line is None)
+            for node in self.nodes.values()
+            for peer in node.peers.values()
+        ) and all(client.is_idle for client in self.clients.values())
+
+    def is_formed(self, a: str, b: str) -> bool:
+        """Whether two brokers take each other for neighbours, connected or not.
+
+        One that is down does if its data directory says so; one that has just started, as long
+        as it waits for the neighbours it had.
+        """
+        return self._knows(a, b) and self._knows(b, a)
+
+    def _knows(self, here: str, there: str) -> bool:
+        node = self.nodes.get(here)
+        if node is None or node.broker.is_restoring:
+            return there in self.sites[here].data.neighbours
+        return there in node.peers
+
+    def count(self, what: str) -> int:
+        """How often something happened at all nodes that are up."""
+        return sum(node.counts[what] for node in self.nodes.values())
+
+    # Clients
+
+    def connect(
+        self, session: str, *brokers: str, clock: Clock | None = None, **options: Any
+    ) -> FaithfulClient:
+        """A client's session begins; it knows one or several brokers."""
+        for broker in brokers:
+            if broker not in self.sites:
+                raise TopologyError(f"client {session}: there is no broker {broker!r}")
+        if session in self.clients or session in self.sites:
+            raise TopologyError(f"client {session}: there is a client or broker of that name")
+        servers = tuple(address_of(broker) for broker in brokers)
+        client = self.clients[session] = FaithfulClient(
+            session, servers, Random(self._random.getrandbits(64)), self.kernel, **options
+        )
+        client.host = self.driver.start(session, client, clock=clock)
+        self._call(session, client.open)
+        return client
+
+    def _call(self, session: str, call: Callable[..., Sequence[object]], *given: Any) -> None:
+        """Let the process of a client make a call, when it does not stand still."""
+        client = self.clients[session]
+        self.driver.call(client.host, lambda now: () if client.failed else call(*given, now))
+
+    def disconnect(self, session: str) -> None:
+        """A client's session ends."""
+        self._call(session, self.clients[session].close)
+
+    def subscribe(self, session: str, name: str, filter: str, settle: bool = True) -> None:
+        """A client subscribes."""
+        self._call(session, self.clients[session].subscribe, name, filter, settle)
+
+    def unsubscribe(self, session: str, name: str, settle: bool = True) -> None:
+        """A client unsubscribes."""
+        self._call(session, self.clients[session].unsubscribe, name, settle)
+
+    def advertise(self, session: str, name: str, filter: str, settle: bool = True) -> None:
+        """A client advertises."""
+        self._call(session, self.clients[session].advertise, name, filter, settle)
+
+    def unadvertise(self, session: str, name: str, settle: bool = True) -> None:
+        """A client takes an advertisement back."""
+        self._call(session, self.clients[session].unadvertise, name, settle)
+
+    def publish(
+        self,
+        session: str,
+        attributes: Mapping[str, Value],
+        payload: bytes = b"",
+        expires_in: float | None = None,
+    ) -> None:
+        """A client publishes."""
+        self._call(session, self.clients[session].publish, attributes, payload, expires_in)
+
+    # Rows
+
+    def _client_order(self, host: Host, effect: ClientOrder) -> None:
+        key = (host.name, effect.client)
+        if effect.order is None:
+            self._orders.pop(key, None)
+        else:
+            self._orders[key] = effect.order
+
+    def _row(self, host: Host, effect: Row) -> None:
+        """Record a row, or one for each notification in a run of frames."""
+        if self._record is None:
+            return
+        at = min(host.clock.when(effect.at), self.kernel.now)
+        session = self.sites[host.name].session
+        if not effect.data:
+            self._record(host.name, session, at, effect.kind, **effect.fields)
+            return
+        is_ordered = effect.kind in (PUBLISHED, DELIVERED)
+        for number, (kind, head, body) in enumerate(split(effect.data)):
+            is_left_out = effect.end is not None and number >= effect.end
+            if kind == CONTROL or number < effect.first or is_left_out:
+                continue
+            fields = dict(effect.fields)
+            publisher, attributes = decode_head(head)
+            if effect.kind == PUBLISHED:
+                fields["attributes"] = msgspec.json.encode(attributes).decode()
+            if is_ordered:
+                key = (host.name, fields["client"])
+                fields["client_order"] = self._orders[key] = self._orders.get(key, 0) + 1
+            self._record(
+                host.name,
+                session,
+                at,
+                effect.kind,
+                publisher=publisher,
+                sequence=decode_envelope(body).sequence,
+                bytes=HEADER_SIZE + len(head) + len(body),
+                **fields,
+            )

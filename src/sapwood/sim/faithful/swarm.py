@@ -1,0 +1,305 @@
+"""The faithful swarm: random networks whose connections and processes fail, and what must hold.
+
+A seed makes a case (`sapwood.sim.faithful.case`). In the phase of faults, nothing may be repeated
+or come in the wrong order, and every loss must be reported to whom it concerns. Then the faults
+end: within a stated time all links and clients are back, and what is published from then on is
+delivered exactly once.
+
+``python -m sapwood.sim.faithful.swarm --seed K`` does one seed again and says what is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from random import Random
+from typing import Any, Final
+
+from sapwood.protocol.link.handshake import SLOW_CONSUMER
+from sapwood.sim.faithful.case import Case, Do, Step, draw_case
+from sapwood.sim.faithful.driver import StuckError
+from sapwood.sim.faithful.network import FaithfulNetwork
+from sapwood.sim.faithful.oracle import Oracle, Tree
+from sapwood.sim.kernel import Action, Kernel
+
+RECOVER_SECONDS: Final = 60.0
+"""Within so long after the last fault everything is back."""
+
+DRAIN_SECONDS: Final = 120.0
+"""Within so long after that everything is delivered that had waited: some links are slow."""
+
+DELIVER_SECONDS: Final = 10.0
+"""Within so long what is published in the calm is delivered."""
+
+CALM: Final = "calm"
+"""What every client subscribes to when the faults are over."""
+
+TREE_SECONDS: Final = 3.0
+"""Within so long after a broker has joined, everybody knows what is wanted on the other side."""
+
+LOOK_SECONDS: Final = 0.2
+"""How often it is noted who takes whom for a neighbour."""
+
+STEPS_MAX: Final = 200_000
+"""Far more than any case needs: beyond it, something goes on for ever."""
+
+SHOWN_MAX: Final = 3
+
+
+class RunawayError(Exception):
+    """A network does not come to rest."""
+
+
+class BoundedKernel(Kernel):
+    """Virtual time that ends when too much happens in it."""
+
+    def at(self, time: float, action: Action, *arguments: Any) -> None:
+        """Let an action happen at a time, unless there were too many."""
+        if self.steps > STEPS_MAX:
+            raise RunawayError(f"more than {STEPS_MAX} events")
+        super().at(time, action, *arguments)
+
+
+class CaseRun:
+    """One case, from its start to the end of the calm."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.tree = Tree(case.edges, TREE_SECONDS)
+        self.network = FaithfulNetwork(
+            Random(case.seed),
+            config={
+                "routing": case.routing,
+                "restore_seconds": case.restore_seconds,
+                "link": case.link,
+                "client": case.client,
+                "leave_seconds": 1.0,
+            },
+            kernel=BoundedKernel(),
+            delay=case.delay,
+        )
+        self._begin: dict[Do, Callable[[Step], None]] = {
+            Do.SUBSCRIBE: lambda step: self.network.subscribe(step.who, step.name, step.filter),
+            Do.UNSUBSCRIBE: lambda step: self.network.unsubscribe(step.who, step.name),
+            Do.PUBLISH: self._publish,
+            Do.CUT: lambda step: self.network.cut(step.who, step.other),
+            Do.CUT_AFTER: self._cut_after,
+            Do.FREEZE: lambda step: self.network.freeze(step.who, step.other),
+            Do.FREEZE_ONE_WAY: lambda step: self.network.driver.freeze(step.who, step.other),
+            Do.REFUSE: self._refuse,
+            Do.SLOW: lambda step: self.network.slow(step.who, step.other, step.size),
+            Do.HANG: self._hang,
+            Do.CRASH: lambda step: self.network.crash(step.who, step.crash),
+            Do.STOP: lambda step: self.network.stop(step.who),
+        }
+        self._end: dict[Do, Callable[[Step], object]] = {
+            Do.FREEZE: lambda step: self.network.thaw(step.who, step.other),
+            Do.FREEZE_ONE_WAY: lambda step: self.network.driver.thaw(step.who, step.other),
+            Do.REFUSE: lambda step: self.network.refuse(step.who, step.other, is_refused=False),
+            Do.SLOW: lambda step: self.network.slow(step.who, step.other, 0),
+            Do.HANG: self._resume,
+            Do.CRASH: lambda step: self.network.restart(step.who),
+            Do.STOP: lambda step: self.network.restart(step.who),
+        }
+        self._build()
+
+    def _oracle(self) -> Oracle:
+        return Oracle(self.network.clients, self.tree)
+
+    def _look(self) -> None:
+        kernel = self.network.kernel
+        self.tree.look(self.network.is_formed, kernel.now)
+        kernel.at(kernel.now + LOOK_SECONDS, self._look)
+
+    def _build(self) -> None:
+        case, network = self.case, self.network
+        for name in case.brokers:
+            network.add_broker(
+                name, case.joins[name], clock=case.clocks[name], is_hidden=name in case.hidden
+            )
+        for plan in case.clients:
+            network.connect(
+                plan.session,
+                *plan.brokers,
+                clock=case.clocks[plan.session],
+                silence_seconds=plan.silence_seconds,
+                buffer_bytes=plan.buffer_bytes,
+                slow_policy=plan.slow_policy,
+            )
+
+    # Steps
+
+    def _publish(self, step: Step) -> None:
+        self.tree.look(self.network.is_formed, self.network.kernel.now)
+        self.network.publish(step.who, step.attributes, bytes(step.size))
+
+    def _cut_after(self, step: Step) -> None:
+        self.network.driver.cut_after(step.who, step.other, step.size)
+
+    def _refuse(self, step: Step) -> None:
+        self.network.refuse(step.who, step.other)
+        self.network.cut(step.who, step.other)
+
+    def _hang(self, step: Step) -> None:
+        self.network.driver.hang(self.network.driver.hosts[step.who])
+
+    def _resume(self, step: Step) -> None:
+        self.network.driver.resume(self.network.driver.hosts[step.who])
+
+    # Phases
+
+    def run(self) -> list[str]:
+        """Everything that is wrong; nothing if it is all right."""
+        kernel = self.network.kernel
+        if not self.network.driver.run_until(self._is_whole, RECOVER_SECONDS):
+            return [f"the tree has not formed within {RECOVER_SECONDS} s"]
+        start = kernel.now
+        self._look()
+        for step in self.case.steps:
+            kernel.at(start + step.at, self._begin[step.do], step)
+            end = self._end.get(step.do)
+            if end is not None:
+                seconds = min(step.at + step.seconds, self.case.calm_at)
+                kernel.at(start + seconds, end, step)
+        kernel.run(start + self.case.calm_at)
+        problems = list(self._recover())
+        if not problems:
+            problems = list(self._calm())
+        problems += self._judge()
+        return problems
+
+    def _recover(self) -> Iterator[str]:
+        """The faults are over: everything comes back."""
+        network, case = self.network, self.case
+        for name in case.brokers:  # one that was asked to end may have taken longer than planned
+            network.driver.run_until(lambda name=name: not self._is_stopping(name), 10.0)
+            network.restart(name)
+        if network.driver.run_until(self._is_whole, RECOVER_SECONDS):
+            if not network.driver.run_until(network.is_idle, DRAIN_SECONDS):
+                yield f"what had waited is not delivered within {DRAIN_SECONDS} s"
+            return
+        for left, right in case.edges:
+            if not network.is_linked(left, right):
+                yield f"{left} and {right} are not linked {RECOVER_SECONDS} s after the last fault"
+        for name, client in network.clients.items():
+            if not client.is_connected and not client.failed:
+                yield f"client {name} has no connection"
+
+    def _is_stopping(self, name: str) -> bool:
+        return name in self.network.nodes and self.network.nodes[name].is_stopping
+
+    def _is_whole(self) -> bool:
+        network = self.network
+        return all(network.is_linked(*edge) for edge in self.case.edges) and all(
+            client.is_connected or client.failed for client in network.clients.values()
+        )
+
+    def _calm(self) -> Iterator[str]:
+        """Nothing fails any more: what is asked and published has its effect."""
+        network, kernel = self.network, self.network.kernel
+        until = kernel.now + RECOVER_SECONDS
+        while unsettled := self._ask_all(until):
+            if kernel.now >= until:
+                yield f"what {', '.join(unsettled)} asked in the calm does not settle"
+                return
+        start = kernel.now
+        for step in self.case.calm:
+            kernel.at(start + step.at, self._publish, step)
+        network.driver.run(1.0)
+        network.driver.run_until(
+            lambda: not list(self._oracle().lost(start)), DELIVER_SECONDS, step=1.0
+        )
+        network.driver.run(1.0)
+        late = [str(pair) for pair in self._oracle().lost(start)]
+        yield from _listed("published in the calm and not delivered", late)
+        for name, client in network.clients.items():
+            if any(report.at >= start for report in client.reports):
+                yield f"client {name} is told of a loss in the calm"
+
+    def _ask_all(self, until: float) -> list[str]:
+        """Let every client subscribe; those of them that are not told that it has settled."""
+        network = self.network
+        clients = {name: one for name, one in network.clients.items() if one.failed is None}
+        for name in clients:
+            network.subscribe(name, CALM, "calm = true")
+
+        def unsettled(answer: bool | None) -> list[str]:
+            return [
+                name
+                for name, client in clients.items()
+                if client.failed is None and client.subscriptions[CALM].is_settled is answer
+            ]
+
+        network.driver.run_until(lambda: not unsettled(None), until - network.kernel.now)
+        return unsettled(None) + unsettled(False)
+
+    def _judge(self) -> Iterator[str]:
+        """What applications saw, from the beginning."""
+        clients = self.network.clients
+        oracle = self._oracle()
+        yield from oracle.order()
+        yield from islice(oracle.unexpected(), SHOWN_MAX)
+        lost = list(oracle.lost())
+        silent = [str(pair) for pair in lost if not oracle.is_reported(pair)]
+        yield from _listed("lost, and nobody was told", silent)
+        if self.case.is_lossless:
+            yield from _listed("lost though nothing had to be", [str(pair) for pair in lost])
+            told = [name for name, client in clients.items() if client.reports]
+            yield from _listed("told of a loss though nothing had to be lost", told)
+        for name, client in clients.items():
+            yield from (f"refused: {reason}" for reason in client.refused[:SHOWN_MAX])
+            if client.failed is not None and client.failed.code != SLOW_CONSUMER:
+                yield f"client {name} has failed: {client.failed.reason}"
+
+
+def _listed(what: str, found: list[str]) -> list[str]:
+    """One line about some things, the first few named."""
+    return [f"{what}: {len(found)} ({'; '.join(found[:SHOWN_MAX])})"] if found else []
+
+
+def problems_of(seed: int) -> list[str]:
+    """Everything that is wrong with the case of a seed; nothing if it is all right."""
+    try:
+        return CaseRun(draw_case(seed)).run()
+    except (RunawayError, StuckError) as problem:
+        return [f"it does not come to rest: {problem}"]
+
+
+def command(seed: int) -> str:
+    """What to type to see a seed again."""
+    return f"python -m sapwood.sim.faithful.swarm --seed {seed}"
+
+
+def failures(seeds: Iterable[int], check: Callable[[int], list[str]] = problems_of) -> list[str]:
+    """One text for each seed with a problem: what is wrong, and how to see it again."""
+    found = []
+    for seed in seeds:
+        problems = check(seed)
+        if problems:
+            lines = [f"seed {seed} ({draw_case(seed).describe()}):", *problems[:10]]
+            found.append("\n  ".join(lines) + f"\n  again: {command(seed)}")
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check one seed, or several from it on; 1 if something is wrong."""
+    parser = argparse.ArgumentParser(
+        prog="python -m sapwood.sim.faithful.swarm", description=__doc__
+    )
+    parser.add_argument("--seed", type=int, required=True, metavar="K", help="the first seed")
+    parser.add_argument("--count", type=int, default=1, metavar="N", help="how many seeds")
+    options = parser.parse_args(arguments)
+    wrong = 0
+    for seed in range(options.seed, options.seed + options.count):
+        for text in failures([seed]):
+            wrong += 1
+            sys.stdout.write(f"{text}\n")
+            sys.stdout.flush()
+    sys.stderr.write(f"{options.count} seeds, {wrong} with problems\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
