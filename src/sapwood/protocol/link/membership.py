@@ -25,8 +25,8 @@ from sapwood.protocol.link.channel import Channel
 from sapwood.protocol.link.handshake import REPLACED, Goodbye, Resume
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Introduction, Peer
-from sapwood.protocol.neighbours import RESTART
 from sapwood.protocol.messages import CODEC, Missed
+from sapwood.protocol.neighbours import RESTART
 from sapwood.protocol.ports import ClientOrder, Remember
 
 if TYPE_CHECKING:
