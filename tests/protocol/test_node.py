@@ -22,6 +22,7 @@ from sapwood.protocol.link.handshake import (
     Resume,
 )
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
+from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.states import LineState
 from sapwood.protocol.messages import CODEC, Missed, Refused, Subscribe
 from sapwood.protocol.node import EXCESS_MAX, Node
@@ -436,15 +437,15 @@ def test_one_client_with_a_tiny_silence_does_not_make_the_node_look_at_the_other
 def count_looks(node: Node, names: list[str]) -> list[int]:
     """Numbers of the lines of some clients, each time that one is looked at."""
     seen: list[int] = []
-    look_after = node._look_after
-    numbers = {node.peers[name].line.number for name in names}  # type: ignore[union-attr]
+    watch = node.keepalive.watch
+    lines = [node.peers[name].line for name in names]
 
-    def counted(number: int, now: float) -> None:
-        if number in numbers:
-            seen.append(number)
-        look_after(number, now)
+    def counted(line: Line, now: float) -> None:
+        if line in lines:
+            seen.append(line.number)
+        watch(line, now)
 
-    node._look_after = counted  # type: ignore[method-assign]
+    node.keepalive.watch = counted  # type: ignore[method-assign]
     return seen
 
 
