@@ -344,8 +344,10 @@ class Node:
         peer = line.peer
         if peer is None:
             return
+        before = peer.channel.acknowledged
         runs = peer.channel.acknowledge(ack)
-        peer.progress_at = now
+        if peer.channel.acknowledged != before:
+            peer.progress_at = now
         if self._is_recording:
             self.rows.delivered(peer, runs, now)
         if peer.holds:
@@ -528,13 +530,13 @@ class Node:
             line.out += runs
             line.wrote_at = now
 
-    def acknowledge(self, peer: Peer, now: float, *, again: bool = False) -> None:
-        """Tell a peer how far this side is, if it does not know, or once more."""
+    def acknowledge(self, peer: Peer, now: float) -> None:
+        """Tell a peer how far this side is, if it does not know."""
         line, channel = peer.line, peer.channel
         if line is None or not channel.connected:
             return
         channel.window = self.membership.window(is_client=peer.is_client)
-        if again or channel.owes_ack:
+        if channel.owes_ack:
             self._to_write.append(line)
             line.out.append(channel.ack())
             line.wrote_at = now

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from protocol.joined import Network, RawPeer, hello_of, line_of
@@ -31,7 +33,7 @@ def neighbour(net: Network, session: int = 1, at: str = "B1", **changes: object)
     return peer
 
 
-def network(**config: object) -> tuple[Network, RawPeer]:
+def network(**config: Any) -> tuple[Network, RawPeer]:
     """B1 with a client p that publishes."""
     net = Network()
     net.add("B1", **config)
@@ -227,10 +229,10 @@ def test_the_neighbours_in_the_tree_are_remembered_and_nobody_else() -> None:
     net.advance(0.5)
     net.add("B3", "B2", "B1")
     net.advance(2.0)
-    assert net.asked("B1", Remember) == [Remember(("B2",))]
+    assert net.asked("B1", Remember) == [Remember(("B2",), (1,))]
     net.crash("B2")
     net.run()
-    assert net.asked("B1", Remember) == [Remember(("B2",))]  # it is away, not gone
+    assert net.asked("B1", Remember) == [Remember(("B2",), (1,))]  # it is away, not gone
     leaving = neighbour(net, session=2)
     leaving.say(Goodbye(LEAVING))
     assert net.asked("B1", Remember)[-1] == Remember(())
