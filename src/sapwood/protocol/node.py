@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.effects import Dismiss, Effect, Forward, Send
-from sapwood.protocol.events import Event, FramesReceived, NotificationsMissed, Tick
+from sapwood.protocol.events import Event, Tick
 from sapwood.protocol.link.admission import CHALLENGE_PING, Admission
 from sapwood.protocol.link.dialing import Dialing
 from sapwood.protocol.link.flow import DISCONNECT, Flow
@@ -139,12 +139,12 @@ class Node:
     def receive(self, connection: int, data: bytes, now: float) -> list[DriverEffect]:
         """The same for `Data`, by far the most frequent: a read costs no event object."""
         line = self.lines.get(connection)
-        if line is None or line.state is LineState.CLOSING:
+        if line is None:
             return []
         line.heard_at = now
-        if line.state is LineState.OPEN and not line.rest and is_notification(data):
+        if line.peer is not None and not line.rest and is_notification(data):
             self._frames(line, data, 1, len(data), now)
-        else:
+        elif line.state is not LineState.CLOSING:
             self._read(line, data, now)
         return self._finish(now)
 
@@ -152,7 +152,7 @@ class Node:
         """What an event came to."""
         if self._to_flush:
             self._flush_all(now)
-        if self.changed:
+        if self.changed or self._was_restoring:
             self._look_ahead(now)
         elif self._acknowledge_at < self.deadline:
             self.deadline = self._acknowledge_at
@@ -299,7 +299,7 @@ class Node:
             self.rows.published(peer, data, now)
         peer.frames_in += frames
         is_due = peer.channel.count(frames, size)
-        effects = self.broker.handle(FramesReceived(peer.name, data), now)
+        effects = self.broker.receive(peer.name, data, now)
         if len(effects) == 1 and type(effects[0]) is Forward:
             self._pass_on(effects[0], peer, now)
         elif effects:
@@ -307,7 +307,7 @@ class Node:
         if is_due:
             self._flush_all(now)  # a client hears of a refusal before the acknowledgement
             self._confirm(peer, now)
-        else:
+        elif peer.name not in self._to_acknowledge:
             self._to_acknowledge[peer.name] = None
             self._acknowledge_at = min(self._acknowledge_at, now + self.config.ack_seconds)
 
@@ -367,14 +367,8 @@ class Node:
         peer.channel.miss(message.count)
         self._to_acknowledge[peer.name] = None
         self._acknowledge_at = min(self._acknowledge_at, now + self.config.ack_seconds)
-        if peer.is_client:
-            return
-        if self.broker.is_restoring:
-            self.membership.missed[peer.name] = (
-                self.membership.missed.get(peer.name, 0) + message.count
-            )
-        else:
-            self.bring(NotificationsMissed(peer.name, message.count), now)
+        if not peer.is_client:
+            self.membership.report(peer.name, message.count, now)
 
     def _told_goodbye(self, line: Line, goodbye: Goodbye, before: LineState, now: float) -> None:
         """The other side ends the connection, and says why."""

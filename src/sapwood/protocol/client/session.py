@@ -374,6 +374,7 @@ class ClientSession:
                 streams=self._streams.begun,
             )
         )
+        self._streams.begun += 1
 
     def _dial_failed(self, event: DialFailed, now: float) -> None:
         if event.dial == self._search.dial and self.state is SessionState.DIALING:

@@ -31,14 +31,14 @@ class Streams:
         self.current: Stream | None = None
         """The one that goes on, if there is a connection to its broker again."""
         self.begun = 0
-        """How many there were, the current one included: which of two brokers has it now."""
+        """How many a broker may have begun, whether its welcome came or not: each hello may have.
+        The broker that was told the highest number has the session now."""
         self._left: dict[str, Stream] = {}
         """Those that have ended here, by broker."""
 
     def begin(self, welcome: Welcome) -> None:
         """Begin a stream with a broker; the one before has ended."""
         self.end()
-        self.begun += 1
         self._left.pop(welcome.id, None)
         self.current = Stream(welcome.id, welcome.session, welcome.secret)
 

@@ -82,7 +82,7 @@ class Hello(_LinkMessage, frozen=True, kw_only=True):
     order: Count = 0
     """Of a client: how much this session has published and got so far, in its own order."""
     streams: Count = 0
-    """Of a client: how many streams this session has begun before, at whichever brokers."""
+    """Of a client: how many streams this session may have begun before, at whichever brokers."""
     durable: str = ""
     """Reserved: the name of a durable subscription."""
 

@@ -153,7 +153,7 @@ class Membership:
         if peer.in_tree and before is not None:
             self._report_lost(before, now)
         elif peer.in_tree and had_stream and RESTART not in peer.features:
-            node.bring(NotificationsMissed(peer.name, 0), now)
+            self.report(peer.name, 0, now)
         elif peer.in_tree:
             self._look_back(peer, now)
         if peer.in_tree:
@@ -187,8 +187,19 @@ class Membership:
     def _report_lost(self, before: Peer, now: float) -> None:
         """What the former session had still to send ended with it."""
         if not before.ended_orderly or before.lost_there:
-            count = max(0, before.lost_there)
-            self._node.bring(NotificationsMissed(before.name, count), now)
+            self.report(before.name, max(0, before.lost_there), now)
+
+    def report(self, name: str, count: int, now: float) -> None:
+        """Tell those concerned what was lost of a neighbour, once they are here.
+
+        A count of zero is not known, and neither is its sum with another.
+        """
+        if self._node.broker.is_restoring:
+            known = self.missed.get(name, count)
+            is_sum = name in self.missed and known and count
+            self.missed[name] = known + count if is_sum else min(known, count)
+        else:
+            self._node.bring(NotificationsMissed(name, count), now)
 
     def _look_back(self, peer: Peer, now: float) -> None:
         """Report what ended with both ends of a link.
@@ -200,10 +211,7 @@ class Membership:
         self._former[peer.name] = peer.session
         if not former or former == peer.session:
             return
-        if self._node.broker.is_restoring:
-            self.missed.setdefault(peer.name, 0)
-        else:
-            self._node.bring(NotificationsMissed(peer.name, 0), now)
+        self.report(peer.name, 0, now)
 
     def _greet(self, peer: Peer) -> None:
         """Tell a neighbour that comes too late that this broker has taken part without it.

@@ -60,7 +60,9 @@ class Stopping:
     def _say_goodbye(self, now: float) -> None:
         node = self._node
         peers = list(node.peers.values())
-        in_tree = [peer for peer in peers if not peer.is_client and peer.in_tree]
+        in_tree = {peer.name for peer in peers if not peer.is_client and peer.in_tree}
+        if node.broker.is_restoring:
+            in_tree.update(node.config.expected)
         for peer in peers:
             lost = peer.channel.notifications_waiting
             if peer.is_client:

@@ -14,6 +14,7 @@ import msgspec
 
 from sapwood.errors import TopologyError
 from sapwood.filters.values import Value
+from sapwood.protocol.invariants import network_problems
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.node import Node
 from sapwood.protocol.node_config import NodeConfig
@@ -219,6 +220,14 @@ class FaithfulNetwork:
         if node is None or node.broker.is_restoring:
             return there in self.sites[here].data.neighbours
         return there in node.peers
+
+    def problems(self) -> list[str]:
+        """What does not hold of a node though it must, whatever is under way."""
+        return [f"{name}: {one}" for name, node in self.nodes.items() for one in node.problems()]
+
+    def problems_at_rest(self) -> list[str]:
+        """What does not hold of all brokers together, when nothing is under way any more."""
+        return network_problems({name: node.broker for name, node in self.nodes.items()})
 
     def count(self, what: str) -> int:
         """How often something happened at all nodes that are up."""

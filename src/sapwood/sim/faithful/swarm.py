@@ -42,6 +42,9 @@ TREE_SECONDS: Final = 3.0
 LOOK_SECONDS: Final = 0.2
 """How often it is noted who takes whom for a neighbour."""
 
+LOOKS_PER_CHECK: Final = 10
+"""How many of these looks there are between two checks of what must hold of nodes."""
+
 STEPS_MAX: Final = 200_000
 """Far more than any case needs: beyond it, something goes on for ever."""
 
@@ -68,6 +71,8 @@ class CaseRun:
     def __init__(self, case: Case) -> None:
         self.case = case
         self.tree = Tree(case.edges, TREE_SECONDS)
+        self._looks = 0
+        self._unsound: list[str] = []
         self.network = FaithfulNetwork(
             Random(case.seed),
             config={
@@ -109,8 +114,12 @@ class CaseRun:
         return Oracle(self.network.clients, self.tree)
 
     def _look(self) -> None:
+        """Note who takes whom for a neighbour, and now and then whether all nodes are sound."""
         kernel = self.network.kernel
         self.tree.look(self.network.is_formed, kernel.now)
+        self._looks += 1
+        if self._looks % LOOKS_PER_CHECK == 0:
+            self._unsound += [f"at {kernel.now}: {one}" for one in self.network.problems()]
         kernel.at(kernel.now + LOOK_SECONDS, self._look)
 
     def _build(self) -> None:
@@ -204,6 +213,7 @@ class CaseRun:
             if kernel.now >= until:
                 yield f"what {', '.join(unsettled)} asked in the calm does not settle"
                 return
+        network.driver.run(1.0)  # reports of what was lost before may still be under way
         start = kernel.now
         for step in self.case.calm:
             kernel.at(start + step.at, self._publish, step)
@@ -212,6 +222,7 @@ class CaseRun:
             lambda: not list(self._oracle().lost(start)), DELIVER_SECONDS, step=1.0
         )
         network.driver.run(1.0)
+        yield from self.network.problems_at_rest()
         late = [str(pair) for pair in self._oracle().lost(start)]
         yield from _listed("published in the calm and not delivered", late)
         for name, client in network.clients.items():
@@ -236,7 +247,9 @@ class CaseRun:
         return unsettled(None) + unsettled(False)
 
     def _judge(self) -> Iterator[str]:
-        """What applications saw, from the beginning."""
+        """What applications saw, from the beginning, and what must hold of nodes."""
+        yield from self._unsound[:SHOWN_MAX]
+        yield from self.network.problems()
         clients = self.network.clients
         oracle = self._oracle()
         yield from oracle.order()
