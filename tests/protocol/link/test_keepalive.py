@@ -50,7 +50,7 @@ def test_each_line_is_looked_at_in_its_own_time() -> None:
     for one in (hasty, patient):
         node.lines[one.number] = one
         keepalive.watch(one, 100.0)
-    assert keepalive.next_at == 100.0 + LOOK_SECONDS_MIN
+    assert keepalive.due[0] == (100.0 + LOOK_SECONDS_MIN, 1)
     keepalive.tick(100.1)
     assert sorted(number for _, number in keepalive.due) == [1, 2]
     assert (LINK_CODEC.encode(Ping()) in hasty.out, patient.out) == (True, [])
