@@ -45,7 +45,7 @@ def test_a_line_is_looked_at_often_enough_for_both(
 def test_each_line_is_looked_at_in_its_own_time() -> None:
     node = Node(NodeConfig(id="B1"), Random(1), str)
     keepalive = node.keepalive
-    assert keepalive.next_at is None
+    assert keepalive.due == []
     hasty, patient = line(1, silence=0.01), line(2)
     for one in (hasty, patient):
         node.lines[one.number] = one
