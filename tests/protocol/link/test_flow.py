@@ -81,6 +81,7 @@ def test_a_neighbour_without_progress_holds_others_back_for_a_stated_time() -> N
     flow = flow_of(slow, source)
     flow.pushed(slow, source, 1.0)
     flow.pushed(slow, source, 4.0)
+    slow.channel.sent = 1
     assert flow.stuck(5.9) == []
     assert flow.stuck(6.0) == [slow]
     flow.release(slow)
@@ -91,10 +92,20 @@ def test_a_neighbour_that_makes_progress_is_not_stuck_however_slow_it_is() -> No
     slow, source = peer("B2"), peer("B3")
     flow = flow_of(slow, source)
     flow.pushed(slow, source, 0.0)
+    slow.channel.sent = 1
     for at in range(4, 400, 4):
         slow.progress_at = float(at)
         assert flow.stuck(at + 4.9) == []
     assert flow.stuck(slow.progress_at + 5.0) == [slow]
+
+
+def test_a_neighbour_that_has_acknowledged_everything_is_not_stuck() -> None:
+    """It gives no credit because somebody behind it does not keep up."""
+    waiting, source = peer("B2"), peer("B3")
+    flow = flow_of(waiting, source)
+    flow.pushed(waiting, source, 0.0)
+    assert waiting.channel.sent == waiting.channel.acknowledged
+    assert flow.stuck(1000.0) == []
 
 
 def test_who_is_gone_holds_nobody_and_is_held_by_nobody() -> None:

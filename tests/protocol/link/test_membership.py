@@ -7,6 +7,7 @@ import pytest
 from protocol.joined import Network, RawPeer, hello_of, line_of
 from sapwood.protocol.link.handshake import (
     BROKER,
+    COUNT_MAX,
     LEAVING,
     REPLACED,
     SHUTDOWN,
@@ -227,23 +228,25 @@ def test_the_neighbours_in_the_tree_are_remembered_and_nobody_else() -> None:
     net.advance(0.5)
     net.add("B3", "B2", "B1")
     net.advance(2.0)
-    assert net.asked("B1", Remember) == [Remember(("B2",))]
+    assert net.asked("B1", Remember) == [Remember(("B2",), (1,))]
     net.crash("B2")
     net.run()
-    assert net.asked("B1", Remember) == [Remember(("B2",))]  # it is away, not gone
+    assert net.asked("B1", Remember) == [Remember(("B2",), (1,))]  # it is away, not gone
     leaving = neighbour(net, session=2)
     leaving.say(Goodbye(LEAVING))
     assert net.asked("B1", Remember)[-1] == Remember(())
 
 
-def test_hellos_name_all_streams_without_line_and_their_secrets() -> None:
+def test_hellos_name_all_streams_and_their_secrets() -> None:
     net = line_of(3)
     node = net.nodes["B2"]
-    assert node.membership.resumes() == ()
+    secrets = {name: peer.secret for name, peer in node.peers.items()}
+    shown = [Resume(name, 1, COUNT_MAX, secrets[name]) for name in ("B1", "B3")]
+    assert node.membership.resumes() == tuple(shown)
     net.crash("B1")
     net.run()
     received, secret = node.peers["B1"].channel.received, node.peers["B1"].secret
-    assert node.membership.resumes() == (Resume("B1", 1, received, secret),)
+    assert node.membership.resumes() == (Resume("B1", 1, received, secret), shown[1])
     assert secret == "B1.1-secret-1"
 
 
