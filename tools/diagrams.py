@@ -58,7 +58,7 @@ def page() -> str:
     return "".join(parts)
 
 
-def diagram(table: Mapping[StrEnum, Mapping[str, StrEnum]]) -> Iterator[str]:
+def diagram(table: Mapping[Any, Mapping[str, Any]]) -> Iterator[str]:
     """A table in the language of Mermaid; several ways between two states are one arrow."""
     yield "stateDiagram-v2"
     for state in table:

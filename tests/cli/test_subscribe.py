@@ -16,6 +16,8 @@ from runtime.living import until
 from runtime.serving import chain_in_background
 from sapwood.cli.main import run
 from sapwood.filters.values import Value
+from sapwood.protocol.events import Tick
+from sapwood.protocol.link.handshake import SHUTDOWN, Goodbye
 from sapwood.protocol.link.peer import Peer
 from sapwood.runtime.client import connect
 from sapwood.runtime.server import Server
@@ -79,8 +81,8 @@ def test_the_time_may_end_it(server: Server, capsys: Captured) -> None:
 
 
 def test_a_lost_broker_is_a_gap_on_stderr(server: Server, capsys: Captured) -> None:
-    loop = server.node._loop
-    assert loop is not None
+    assert server._server is not None
+    loop = server._server.get_loop()
     losing = asyncio.run_coroutine_threadsafe(_lose_the_client(server), loop)
     words = ["subscribe", "-s", str(server.address), "true", "--count", "1", "--timeout", "60"]
     assert run(words) == 0
@@ -98,9 +100,8 @@ async def _lose_the_client(server: Server) -> None:
 
     await until(lambda: len(subscribers()) == 1, "it has subscribed")
     [lost] = subscribers()
-    server.node.session += 1
-    assert lost.line is not None
-    lost.connection.abort("a test")
+    server.node.membership.remove(lost, Goodbye(SHUTDOWN, "a test"), server.clock.now())
+    server.driver.bring(Tick())
     await until(lambda: subscribers() not in ([], [lost]), "it has subscribed again")
     async with connect(str(server.address)) as bus:
         await bus.publish({"x": 1}, confirm=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ from sapwood.protocol.link.handshake import (
     Resume,
 )
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
+from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.states import LineState
 from sapwood.protocol.messages import CODEC, Missed, Refused, Subscribe
 from sapwood.protocol.node import EXCESS_MAX, Node
@@ -45,7 +47,7 @@ def sequences(peer: RawPeer) -> list[int]:
     return [sequence for _, sequence in peer.got]
 
 
-def network(**config: object) -> Network:
+def network(**config: Any) -> Network:
     net = Network()
     net.add("B1", **config)
     return net
@@ -386,12 +388,12 @@ def test_a_line_on_which_far_too_much_waits_is_aborted() -> None:
 def test_a_dead_line_is_noticed_and_a_living_one_is_kept_alive() -> None:
     net = network(client=ClientLimits(silence_seconds=4.0))
     quiet = net.client("q", "B1", silence=2.0, acknowledges=False)
+    peer = net.nodes["B1"].peers["q.1"]
     net.advance(3.9)
-    assert not quiet.is_gone
+    assert peer.line is not None
     assert quiet.count(Ping) >= 4  # each before a half of its patience is over
     net.advance(1.0)
-    assert quiet.is_gone
-    assert net.nodes["B1"].peers["q.1"].line is None
+    assert (peer.away_since is not None, quiet.is_gone) == (True, True)
 
 
 def test_two_nodes_keep_each_other_alive_for_hours() -> None:
@@ -435,15 +437,15 @@ def test_one_client_with_a_tiny_silence_does_not_make_the_node_look_at_the_other
 def count_looks(node: Node, names: list[str]) -> list[int]:
     """Numbers of the lines of some clients, each time that one is looked at."""
     seen: list[int] = []
-    look_after = node._look_after
-    numbers = {node.peers[name].line.number for name in names}  # type: ignore[union-attr]
+    watch = node.keepalive.watch
+    lines = [node.peers[name].line for name in names]
 
-    def counted(number: int, now: float) -> None:
-        if number in numbers:
-            seen.append(number)
-        look_after(number, now)
+    def counted(line: Line, now: float) -> None:
+        if line in lines:
+            seen.append(line.number)
+        watch(line, now)
 
-    node._look_after = counted  # type: ignore[method-assign]
+    node.keepalive.watch = counted  # type: ignore[method-assign]
     return seen
 
 

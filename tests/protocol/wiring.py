@@ -15,7 +15,7 @@ from typing import Any
 from sapwood.filters.values import Value
 from sapwood.matching import MatchIndex
 from sapwood.protocol.broker import Broker, BrokerConfig
-from sapwood.protocol.effects import Effect, Forward, Record, Send
+from sapwood.protocol.effects import Dismiss, Effect, Forward, Record, Send
 from sapwood.protocol.events import (
     ClientDown,
     ClientUp,
@@ -87,7 +87,7 @@ class Wired:
         self.at: dict[str, str] = {}
         self.got: dict[str, list[tuple[str, int]]] = {}
         self.answers: dict[str, list[Message]] = {}
-        self.rows: list[tuple[str, Record]] = []
+        self.rows: list[tuple[str, Record | Dismiss]] = []
         self.sent: list[tuple[str, str, Message]] = []
         self.forwarded: list[tuple[str, str, int]] = []
         self._random = random
@@ -237,7 +237,7 @@ class Wired:
                 self.queues[name, effect.destination].append(CODEC.encode(effect.message))
             else:
                 self.answers[effect.destination].append(effect.message)
-        else:
+        elif isinstance(effect, Record):
             self.rows.append((name, effect))
 
     def step(self, edge: Edge | None = None) -> bool:

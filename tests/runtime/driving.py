@@ -23,9 +23,6 @@ class Recorder:
         self.events: list[Any] = []
         self._answer = answer
 
-    def receive(self, connection: int, data: bytes, now: float) -> Sequence[object]:
-        return self.handle(Data(connection, data), now)
-
     def handle(self, event: DriverEvent, now: float) -> Sequence[object]:
         self.events.append(event)
         return [] if self._answer is None else self._answer(event, now)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.errors import ListenError
+from sapwood.protocol.ports import Remember
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.data_directory import DataDirectory
 
@@ -48,29 +49,32 @@ def test_a_broker_knows_which_network_it_was_part_of(tmp_path: Path) -> None:
     assert not DataDirectory(Settings(id="B1", data=str(tmp_path))).was_part
 
 
+NOBODY = Remember((), ())
+
+
 def test_without_a_place_nothing_is_known(tmp_path: Path) -> None:
     for data in ("", str(tmp_path / "gone")):
         directory = DataDirectory(Settings(id="B1", data=data))
         directory.note_part()
-        directory.note_neighbours(("B2",))
-        assert (directory.was_part, directory.neighbours) == (False, ())
+        directory.note_neighbours(Remember(("B2",), (7,)))
+        assert (directory.was_part, directory.neighbours) == (False, NOBODY)
 
 
 def test_the_neighbours_of_the_last_session_are_known(tmp_path: Path) -> None:
     directory = DataDirectory(Settings(id="B1", data=str(tmp_path)))
-    assert directory.neighbours == ()
-    for neighbours in (("B2",), ("B2", "Bé"), ()):
+    assert directory.neighbours == NOBODY
+    for neighbours in (Remember(("B2",), (7,)), Remember(("B2", "Bé"), (7, 2**50)), NOBODY):
         directory.note_neighbours(neighbours)
         assert DataDirectory(Settings(id="B1", data=str(tmp_path))).neighbours == neighbours
     other = DataDirectory(Settings(id="B1", data=str(tmp_path), network="other"))
-    directory.note_neighbours(("B2",))
-    assert other.neighbours == ()
+    directory.note_neighbours(Remember(("B2",), (7,)))
+    assert other.neighbours == NOBODY
 
 
 def test_neighbours_that_cannot_be_read_are_nobody(tmp_path: Path) -> None:
     directory = DataDirectory(Settings(id="B1", data=str(tmp_path)))
-    directory.note_neighbours(("B2",))
+    directory.note_neighbours(Remember(("B2",), (7,)))
     (file,) = tmp_path.iterdir()
-    for damage in (b"", b"[1]", b'["B2"', b"\xff\xfe"):
+    for damage in (b"", b"[1]", b'["B2"', b"\xff\xfe", b'{"B2": "x"}'):
         file.write_bytes(damage)
-        assert directory.neighbours == ()
+        assert directory.neighbours == NOBODY

@@ -52,7 +52,7 @@ def test_a_client_that_has_left_begins_again(tmp_path: Path) -> None:
     live = tracer(tmp_path)
     live.client("a.1", 7)
     live.record(1.0, "published", {"client": "a.1"}, notification(1))
-    live.forget("a.1")
+    live.client("a.1", None)
     live.record(1.0, "published", {"client": "a.1"}, notification(2))
     live.close(3.0)
     assert [row.client_order for row in read(tmp_path)] == [8, 1, None]
@@ -118,25 +118,6 @@ def test_a_file_that_cannot_be_written_leaves_a_gap(tmp_path: Path) -> None:
     live.close(6.0)
     assert kinds(tmp_path) == ["trace_gap", "clock"]
     assert (live.left_out, live.failure) == (1, "")
-
-
-def test_claims_of_a_client_that_returns_end_before_they_begin_anew(tmp_path: Path) -> None:
-    live = tracer(tmp_path)
-    live.client("a.1", 7, returns=True)
-    claim = {"client": "a.1", "filter": "x > 1"}
-    for kind in ("subscribed", "subscribed", "advertised"):
-        live.record(1.0, kind, dict(claim))
-    live.record(1.0, "subscribed", {"client": "b.1", "filter": "x > 1"})
-    live.close(2.0)
-    assert kinds(tmp_path) == [
-        "unsubscribed",
-        "subscribed",
-        "subscribed",
-        "unadvertised",
-        "advertised",
-        "subscribed",
-        "clock",
-    ]
 
 
 CRASHING = """

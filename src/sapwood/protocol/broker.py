@@ -89,7 +89,8 @@ class Broker(Core):
             control=self._decoded,
             restricts_clients=config.advertisements_required,
         )
-        self._read = FrameReader(self.forwarding, admission, self.drops, decode).read
+        self.receive = FrameReader(self.forwarding, admission, self.drops, decode).read
+        """Takes frames from a source: `handle` with `FramesReceived`, without an object for it."""
         self._handlers: dict[type, EventHandler] = {
             ControlReceived: self._control_received,
             LinkUp: self._link_up,
@@ -112,7 +113,7 @@ class Broker(Core):
     def handle(self, event: Event, now: float) -> list[Effect]:
         """Take an event; what the driver has to do because of it, in order."""
         if type(event) is FramesReceived:  # by far the most frequent
-            return self._read(event, now)
+            return self.receive(event.source, event.data, now)
         return self._handlers[type(event)](event, now)
 
     @property

@@ -15,7 +15,6 @@ from sapwood.errors import SapwoodError
 from sapwood.filters.values import Value
 from sapwood.protocol.drops import Drop, Drops
 from sapwood.protocol.effects import Effect, Forward, Send
-from sapwood.protocol.events import FramesReceived
 from sapwood.protocol.forwarding import (
     NOWHERE,
     Destinations,
@@ -95,13 +94,12 @@ class FrameReader:
         self._drops = drops
         self._decode = decode
 
-    def read(self, event: FramesReceived, now: float) -> list[Effect]:
+    def read(self, source: str, data: bytes, now: float) -> list[Effect]:
         """Take whole frames; what follows from them, in order.
 
         A single notification of a kind seen before takes the short way: that is what a simulator
         brings, and what a live broker has most of the time.
         """
-        source, data = event.source, event.data
         size = len(data)
         if size < NOTIFICATION_SIZE:
             return self._read_many(source, data, now)

@@ -12,13 +12,13 @@ broker and streams there are direct calls: a notification costs no event of its 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.effects import Dismiss, Effect, Forward, Send
-from sapwood.protocol.events import Event, FramesReceived, Tick
+from sapwood.protocol.events import Event, Tick
 from sapwood.protocol.link.admission import CHALLENGE_PING, Admission
 from sapwood.protocol.link.dialing import Dialing
 from sapwood.protocol.link.flow import DISCONNECT, Flow
@@ -27,7 +27,6 @@ from sapwood.protocol.link.handshake import (
     PROTOCOL,
     REPLACED,
     SHUTDOWN,
-    SILENT,
     SLOW_CONSUMER,
     Ack,
     GivenUp,
@@ -40,9 +39,6 @@ from sapwood.protocol.link.handshake import (
 )
 from sapwood.protocol.link.keepalive import (
     Keepalive,
-    excuse_standstill,
-    is_dead,
-    wants_ping,
 )
 from sapwood.protocol.link.line import Frames, Line
 from sapwood.protocol.link.membership import Membership
@@ -104,9 +100,10 @@ class Node:
         self.membership = Membership(self)
         self.admission = Admission(self)
         self.dialing = Dialing(self, random)
-        self.keepalive = Keepalive()
+        self.keepalive = Keepalive(self)
         self.stopping: Stopping | None = None
-        self.rows = Rows(self) if config.recording else None
+        self.rows = Rows(self)
+        self._is_recording = config.recording
         self._effects: list[DriverEffect] = []
         self._to_write: list[Line] = []
         self._to_flush: dict[str, None] = {}
@@ -142,12 +139,12 @@ class Node:
     def receive(self, connection: int, data: bytes, now: float) -> list[DriverEffect]:
         """The same for `Data`, by far the most frequent: a read costs no event object."""
         line = self.lines.get(connection)
-        if line is None or line.state is LineState.CLOSING:
+        if line is None:
             return []
         line.heard_at = now
-        if line.state is LineState.OPEN and not line.rest and is_notification(data):
+        if line.peer is not None and not line.rest and is_notification(data):
             self._frames(line, data, 1, len(data), now)
-        else:
+        elif line.state is not LineState.CLOSING:
             self._read(line, data, now)
         return self._finish(now)
 
@@ -245,14 +242,6 @@ class Node:
         if event.size > limits.buffer_bytes + limits.control_bytes + EXCESS_MAX:
             self.abort(line, "the other side sends, but does not read", now)
 
-    def watch(self, line: Line, now: float) -> None:
-        """Keep a line alive from now on, and notice its death."""
-        self.keepalive.watch(line, self._patience(line), now)
-
-    def _patience(self, line: Line) -> float:
-        is_client = line.peer is not None and line.peer.is_client
-        return self.config.limits(is_client=is_client).silence_seconds
-
     def close(self, line: Line, goodbye: Goodbye, now: float) -> None:
         """End a line, with a reason for the other side; what was written still goes out."""
         if line.state is LineState.CLOSING:
@@ -306,11 +295,11 @@ class Node:
             return
         if self.stopping is not None:
             return  # not acknowledged either: whoever sent it keeps it
-        if self.rows is not None:
+        if self._is_recording:
             self.rows.published(peer, data, now)
         peer.frames_in += frames
         is_due = peer.channel.count(frames, size)
-        effects = self.broker.handle(FramesReceived(peer.name, data), now)
+        effects = self.broker.receive(peer.name, data, now)
         if len(effects) == 1 and type(effects[0]) is Forward:
             self._pass_on(effects[0], peer, now)
         elif effects:
@@ -318,7 +307,7 @@ class Node:
         if is_due:
             self._flush_all(now)  # a client hears of a refusal before the acknowledgement
             self._confirm(peer, now)
-        else:
+        elif peer.name not in self._to_acknowledge:
             self._to_acknowledge[peer.name] = None
             self._acknowledge_at = min(self._acknowledge_at, now + self.config.ack_seconds)
 
@@ -355,9 +344,11 @@ class Node:
         peer = line.peer
         if peer is None:
             return
+        before = peer.channel.acknowledged
         runs = peer.channel.acknowledge(ack)
-        peer.progress_at = now
-        if self.rows is not None:
+        if peer.channel.acknowledged != before:
+            peer.progress_at = now
+        if self._is_recording:
             self.rows.delivered(peer, runs, now)
         if peer.holds:
             for freed in self.flow.drained(peer):
@@ -424,7 +415,7 @@ class Node:
                 self._send(effect, now)  # type: ignore[arg-type]
             elif kind is Dismiss:
                 self._dismiss(effect, now)  # type: ignore[arg-type]
-            elif self.rows is not None:
+            elif self._is_recording:
                 at = now if recorded_at is None else recorded_at
                 self.rows.asked(effect, at)  # type: ignore[arg-type]
 
@@ -437,7 +428,7 @@ class Node:
                 self._forward(Forward((name,), data, count), source, now)
                 continue
             peer.frames_out += count
-            if self.rows is not None:
+            if self._is_recording:
                 self.rows.forwarded(peer, data, now)
             line = peer.line
             line.wrote_at = now
@@ -456,7 +447,7 @@ class Node:
             given_up = channel.push(data, count)
             self._to_flush[name] = None
             peer.frames_out += count
-            if self.rows is not None:
+            if self._is_recording:
                 self.rows.forwarded(peer, data, now)
             if channel.buffered > channel.limits.buffer_bytes >> 1 and source is not None:
                 self.flow.pushed(peer, source, now)
@@ -466,7 +457,7 @@ class Node:
     def _overflown(self, peer: Peer, given_up: list[FrameRun], now: float) -> None:
         """A destination's buffer was full, and the oldest notifications in it were given up."""
         self.count_losses(peer)
-        self.record_dropped(peer, given_up, now)
+        self.rows.dropped(peer, given_up, now)
         if peer.is_client and peer.slow_policy == DISCONNECT and not peer.is_condemned:
             peer.is_condemned = self.changed = True
             self.counts["slow_clients_disconnected"] += 1
@@ -508,18 +499,6 @@ class Node:
         self.counts["given_up"] += given_up - peer.given_up_seen
         peer.given_up_seen = given_up
 
-    def record_delivered(self, peer: Peer, runs: Iterable[FrameRun], now: float) -> None:
-        """A client has got something."""
-        if self.rows is not None:
-            self.rows.delivered(peer, runs, now)
-
-    def record_dropped(
-        self, peer: Peer, runs: Iterable[FrameRun], now: float, *, is_abandoned: bool = False
-    ) -> None:
-        """Notifications for somebody were given up."""
-        if self.rows is not None:
-            self.rows.dropped(peer, runs, now, is_abandoned=is_abandoned)
-
     # Sending and acknowledging
 
     def touch(self, peer: Peer) -> None:
@@ -551,13 +530,13 @@ class Node:
             line.out += runs
             line.wrote_at = now
 
-    def acknowledge(self, peer: Peer, now: float, *, again: bool = False) -> None:
-        """Tell a peer how far this side is, if it does not know, or once more."""
+    def acknowledge(self, peer: Peer, now: float) -> None:
+        """Tell a peer how far this side is, if it does not know."""
         line, channel = peer.line, peer.channel
         if line is None or not channel.connected:
             return
         channel.window = self.membership.window(is_client=peer.is_client)
-        if again or channel.owes_ack:
+        if channel.owes_ack:
             self._to_write.append(line)
             line.out.append(channel.ack())
             line.wrote_at = now
@@ -567,13 +546,13 @@ class Node:
     def _tick(self, event: Tick, now: float) -> None:
         if now >= self._acknowledge_at:
             self._acknowledge_all(now)
-        for number in self.keepalive.lines_due(now):
-            self._look_after(number, now)
+        self.keepalive.tick(now)
         self.admission.tick(now)
         self.dialing.tick(now)
         if not now < self._look_at <= now + TICK_SECONDS:
             self._look_at = now + TICK_SECONDS
-            self._look_at_peers(now)
+            self.membership.tick(now)
+            self._relieve_stuck(now)
             self.bring(event, now)
         elif _is_due(self.broker.next_at, now):
             self.bring(event, now)
@@ -593,40 +572,14 @@ class Node:
             goodbye = Goodbye(PROTOCOL, "sent more than it was given credit for")
             self.close(peer.line, goodbye, now)
 
-    def _look_after(self, number: int, now: float) -> None:
-        """Keep a line alive, or notice that it is dead."""
-        line = self.lines.get(number)
-        if line is None or line.state is not LineState.OPEN:
-            return
-        patience = self._patience(line)
-        excuse_standstill(line, self.deadline, now)
-        if is_dead(line, patience, now):
-            self.abort(line, f"silent for {patience} s", now)
-            return
-        if wants_ping(line, patience, now):
-            self.say(line, Ping(), now)
-        self.watch(line, now)
-
-    def _look_at_peers(self, now: float) -> None:
-        for peer in list(self.peers.values()):
-            if peer.channel.is_overrun:
-                self.counts["overruns"] += 1
-                goodbye = Goodbye(SLOW_CONSUMER, "too many control messages wait")
-                self.membership.remove(peer, goodbye, now)
-            elif peer.is_client and self._is_past_grace(peer, now):
-                self.membership.remove(peer, Goodbye(SILENT), now)
-        for peer in self.flow.reassured(now - 2 * TICK_SECONDS):
-            self.acknowledge(peer, now, again=True)
+    def _relieve_stuck(self, now: float) -> None:
+        """Give up notifications for neighbours that hold others back and make no progress."""
         for peer in self.flow.stuck(now):
             given_up = peer.channel.shed(peer.channel.limits.buffer_bytes // 4)
             self.count_losses(peer)
-            self.record_dropped(peer, given_up, now)
+            self.rows.dropped(peer, given_up, now)
             for freed in self.flow.release(peer):
                 self.acknowledge(freed, now)
-
-    def _is_past_grace(self, peer: Peer, now: float) -> bool:
-        since = peer.away_since
-        return since is not None and now - since > self.config.client.grace_seconds
 
     def _stop(self, event: Stop, now: float) -> None:
         if self.stopping is None:

@@ -116,8 +116,17 @@ class Driver:
         """Bring a read to the machine, and carry out what it asks."""
         if self._is_busy:
             self._queue.append(Data(number, data))
-        else:
-            self.carry_out(self.machine.receive(number, data, self.clock.now()))
+            return
+        effects = self.machine.receive(number, data, self.clock.now())
+        if len(effects) != 1 or type(effects[0]) is not Write:
+            self.carry_out(effects)
+            return
+        write = effects[0]  # as after a short read: not worth a detour
+        transport = self._transports.get(write.connection)
+        if transport is not None and not transport.is_closing():
+            transport.write(write.data)
+        if self.machine.deadline < self._due:
+            self._arm()
 
     def carry_out(self, effects: Iterable[object]) -> None:
         """Carry out what the machine asks because of an event, or of a call of the application."""

@@ -11,14 +11,12 @@ import errno
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.metadata import version
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from sapwood.errors import ListenError, RefusedError, UnreachableError
 from sapwood.protocol.link.line import HANDSHAKE_SECONDS
 from sapwood.protocol.node import Node
-from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.ports import (
     ClientOrder,
     Joined,
@@ -33,6 +31,7 @@ from sapwood.runtime.admin.rates import Rates
 from sapwood.runtime.admin.status import Status
 from sapwood.runtime.admin.status_taker import StatusTaker
 from sapwood.runtime.clock import Clock
+from sapwood.runtime.config.node import node_config
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.data_directory import DataDirectory
 from sapwood.runtime.driver import Driver
@@ -62,7 +61,7 @@ class Server:
         self._tell = tell
         self._data = DataDirectory(settings)
         session = self._data.next_session()
-        config = node_config(settings, session, self._data)
+        config = node_config(settings, session, self._data.neighbours, self._data.was_part)
         self.node = Node(config, Random(), secrets.token_hex)
         self._tls = server_context(settings.tls)
         self.driver = Driver(self.node, self.clock, self._do, client_context(settings.tls))
@@ -230,36 +229,6 @@ class Server:
         while True:
             await asyncio.sleep(TRACE_SECONDS)
             tracer.tick(self.clock.now())
-
-
-def node_config(settings: Settings, session: int, data: DataDirectory) -> NodeConfig:
-    """What the node has to know of the settings."""
-    remembered = data.neighbours
-    return NodeConfig(
-        id=settings.id,
-        session=session,
-        network=settings.network,
-        token=settings.token,
-        require_certificate=settings.tls.require_certificate,
-        joins=settings.join,
-        joins_for_ever=data.was_part or not settings.join_seconds,
-        expected=remembered.neighbours,
-        expected_sessions=remembered.sessions,
-        restore_seconds=settings.restore_seconds,
-        addresses=settings.advertise,
-        admin=settings.admin,
-        release=version("sapwood"),
-        routing=settings.routing,
-        advertisements_required=settings.advertisements == "required",
-        settle_interval=settings.settle_interval_seconds,
-        settle_patience=settings.settle_patience_seconds,
-        remembered_max=settings.remembered_max,
-        ack_seconds=settings.ack_seconds,
-        leave_seconds=settings.leave_seconds,
-        link=settings.link,
-        client=settings.client,
-        recording=bool(settings.trace.directory),
-    )
 
 
 def make_tracer(settings: Settings, session: int) -> Tracer | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from protocol.joined import Network, RawPeer, hello_of, line_of
@@ -40,7 +42,7 @@ from sapwood.wire.frames import LINK, split
 TOKEN = {"token": "t"}
 
 
-def network(**config: object) -> Network:
+def network(**config: Any) -> Network:
     net = Network()
     net.add("B1", **config)
     return net
@@ -213,14 +215,14 @@ def test_where_certificates_are_required_a_broker_shows_one_with_its_id() -> Non
     none = net.dial("B1").say(hello_of("a"))
     assert none.goodbye == Goodbye(BAD_CREDENTIALS, NO_CERTIFICATE)
     anybody = net.dial("B1", certificate=("someone",)).say(hello_of("a"))
-    assert anybody.welcome
+    assert anybody.welcome.id == "B1"
     other = net.dial("B1", certificate=("b3", "x")).say(hello_of("B2", role=BROKER))
     assert other.goodbye.code == BAD_CREDENTIALS
     assert "is for b3, x, not for 'B2'" in other.goodbye.reason
     for name, shown in (("B2", "B2"), ("B3", "b3")):  # names of hosts are in lower case
         good = net.dial("B1", certificate=(shown,)).say(hello_of(name, role=BROKER))
         net.advance(0.5)
-        assert good.welcome
+        assert good.welcome.id == "B1"
         good.leave()
 
 

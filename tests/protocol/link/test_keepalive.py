@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
+from sapwood.protocol.link.handshake import LINK_CODEC, Ping
 from sapwood.protocol.link.keepalive import (
     LOOK_SECONDS_MAX,
     LOOK_SECONDS_MIN,
-    Keepalive,
     excuse_standstill,
     is_dead,
     look_seconds,
@@ -15,6 +17,8 @@ from sapwood.protocol.link.keepalive import (
 )
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.states import LineState
+from sapwood.protocol.node import Node
+from sapwood.protocol.node_config import NodeConfig
 
 
 def line(number: int = 1, silence: float = 0.0) -> Line:
@@ -38,15 +42,26 @@ def test_a_line_is_looked_at_often_enough_for_both(
     assert look_seconds(line(silence=silence), patience) == seconds
 
 
-def test_one_that_tolerates_little_costs_the_others_nothing() -> None:
-    keepalive = Keepalive()
-    assert Keepalive().next_at is None
-    keepalive.watch(line(1, silence=0.01), 10.0, 100.0)
-    keepalive.watch(line(2), 10.0, 100.0)
-    assert keepalive.next_at == 100.0 + LOOK_SECONDS_MIN
-    assert list(keepalive.lines_due(100.1)) == [1]
-    assert list(keepalive.lines_due(100.1)) == []
-    assert list(keepalive.lines_due(100.6)) == [2]
+def test_each_line_is_looked_at_in_its_own_time() -> None:
+    node = Node(NodeConfig(id="B1"), Random(1), str)
+    keepalive = node.keepalive
+    assert keepalive.next_at is None
+    hasty, patient = line(1, silence=0.01), line(2)
+    for one in (hasty, patient):
+        node.lines[one.number] = one
+        keepalive.watch(one, 100.0)
+    assert keepalive.due[0] == (100.0 + LOOK_SECONDS_MIN, 1)
+    keepalive.tick(100.1)
+    assert sorted(number for _, number in keepalive.due) == [1, 2]
+    assert (LINK_CODEC.encode(Ping()) in hasty.out, patient.out) == (True, [])
+    assert keepalive.next_at == 100.1 + LOOK_SECONDS_MIN
+
+
+def test_lines_that_are_gone_are_looked_at_no_more() -> None:
+    node = Node(NodeConfig(id="B1"), Random(1), str)
+    node.keepalive.watch(line(1), 100.0)
+    node.keepalive.tick(101.0)
+    assert node.keepalive.due == []
 
 
 def test_silence_is_death_after_the_patience_only() -> None:

@@ -36,8 +36,8 @@ def singles(line: Line, data: bytes) -> list[Single]:
     return found
 
 
-messages = st.builds(Ack, st.integers(0, 99), st.integers(0, 99)) | st.sampled_from(
-    [Ping(1), Pong(2), GivenUp(3)]
+messages: st.SearchStrategy[LinkMessage] = st.sampled_from(
+    [Ack(1, 2), Ack(2**40, 2**60), Ping(1), Pong(2), GivenUp(3)]
 )
 good = st.sampled_from([NOTE, ORDER]) | messages.map(LINK_CODEC.encode)
 bad = (
@@ -50,7 +50,8 @@ cuts = st.lists(st.integers(1, 30), min_size=1, max_size=20)
 
 
 def pieces_of(data: bytes, sizes: list[int]) -> list[bytes]:
-    found, at = [], 0
+    found: list[bytes] = []
+    at = 0
     while at < len(data):
         size = sizes[len(found) % len(sizes)]
         found.append(data[at : at + size])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from protocol.joined import Network, RawPeer, hello_of, line_of
@@ -32,7 +34,7 @@ def neighbour(net: Network, session: int = 1, at: str = "B1", **changes: object)
     return peer
 
 
-def network(**config: object) -> tuple[Network, RawPeer]:
+def network(**config: Any) -> tuple[Network, RawPeer]:
     """B1 with a client p that publishes."""
     net = Network()
     net.add("B1", **config)

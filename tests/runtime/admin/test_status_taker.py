@@ -21,13 +21,17 @@ def test_a_linked_broker_with_a_client() -> None:
         ):
             await bus.publish({"price": 50}, confirm=True)
             one, two = first.status(), second.status()
-            assert (one.id, one.session, one.routing) == ("B1", first.node.session, "merging")
+            assert (one.id, one.session, one.routing) == (
+                "B1",
+                first.node.config.session,
+                "merging",
+            )
             assert (one.joins, one.clients, one.trace) == ((), (), None)
             assert [(join.address, join.is_linked, join.problem) for join in two.joins] == [
                 (str(first.address), True, "")
             ]
             (neighbour,) = one.neighbours
-            assert (neighbour.id, neighbour.session) == ("B2", second.node.session)
+            assert (neighbour.id, neighbour.session) == ("B2", second.node.config.session)
             assert (neighbour.state, neighbour.away_seconds) == ("linked", 0.0)
             assert (neighbour.sends, neighbour.receives) == ("merging", "merging")
             assert (one.tables.subscriptions, two.tables.subscriptions) == (1, 2)  # merged
@@ -43,11 +47,9 @@ def test_a_linked_broker_with_a_client() -> None:
 def test_a_neighbour_that_is_gone_for_a_while_is_away() -> None:
     async def check() -> None:
         async with serving("B1") as first, serving("B2", join=(str(first.address),)) as second:
-            (connection,) = [peer.connection for peer in second.node.peers.values()]
-            assert connection is not None
-            for task in second._tasks:
-                task.cancel()
-            connection.abort("pulled out")
+            (endpoint,) = second.driver._endpoints.values()
+            second.driver._is_closed = True  # it dials no more
+            endpoint.abort("pulled out")
             await until(lambda: first.status().neighbours[0].state == "away", "B2 is away")
             (neighbour,) = first.status().neighbours
             assert neighbour.address == ""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
 
 import sapwood
-from runtime.living import broker, run, until, url
+from runtime.living import broker, port, run, until, url
+from runtime.proxy import Proxy
 from sapwood.errors import (
     ClosedError,
     FilterError,
@@ -18,12 +20,14 @@ from sapwood.errors import (
     InvalidNotificationError,
     ParameterError,
     RefusedError,
+    UnconfirmedError,
     UnreachableError,
     UnsupportedTypeError,
 )
 from sapwood.filters.notification import Notification
 from sapwood.filters.values import Value
 from sapwood.protocol.client.delivered import Delivered
+from sapwood.protocol.client.deliveries import INDEX_FROM
 from sapwood.runtime.client import Bus, Item, Subscription, connect
 from sapwood.runtime.config.settings import ClientSettings
 from sapwood.wire.frames import BODY_BYTES_MAX
@@ -505,5 +509,40 @@ def test_who_may_not_come_in_is_told_why(options: dict[str, Any], problem: str) 
             with pytest.raises(RefusedError, match=problem):
                 async with connect(url(server), **options):
                     pass
+
+    run(scenario())
+
+
+@pytest.mark.slow
+def test_many_subscriptions_are_matched_by_an_index() -> None:
+    async def scenario() -> None:
+        async with broker("B1") as server, connect(url(server)) as bus, AsyncExitStack() as stack:
+            wanted = [
+                await stack.enter_async_context(bus.subscribe(f"x = {number}", settle=False))
+                for number in range(INDEX_FROM)
+            ]
+            deliveries = bus._machine.deliveries
+            await until(lambda: deliveries._index is not None, "the index is loaded", 110)
+            await bus.publish({"x": 5})
+            assert isinstance(await wanted[5].get(20), Delivered)
+
+    run(scenario(), 115)
+
+
+def test_whoever_waits_when_the_bus_is_closed_is_told() -> None:
+    async def scenario() -> None:
+        async with broker("B1") as server, Proxy(port(server)) as proxy:
+            bus = await connect(proxy.url, close_seconds=0.1).__aenter__()
+            proxy.freeze()
+            waiting = [
+                asyncio.create_task(bus.publish({"x": 1}, confirm=True)),
+                asyncio.create_task(bus.survey()),
+                asyncio.create_task(bus.ping()),
+            ]
+            await until(lambda: bus.published == 1, "it is published")
+            with pytest.raises(UnconfirmedError):
+                await bus.close()
+            found = await asyncio.gather(*waiting, return_exceptions=True)
+            assert [type(problem) for problem in found] == [ClosedError] * 3
 
     run(scenario())

@@ -9,7 +9,7 @@ import pytest
 from runtime.living import Tally, broker, port, run, until, url
 from runtime.proxy import DOWN, UP, Proxy
 from sapwood.errors import RefusedError, UnconfirmedError
-from sapwood.protocol.client import session
+from sapwood.protocol.client import config
 from sapwood.protocol.link import handshake
 from sapwood.protocol.ports import Write
 from sapwood.runtime.client import Bus, Gap, connect
@@ -260,7 +260,7 @@ def test_a_broker_of_another_version_is_refused_with_both_ranges(
     async def scenario() -> None:
         async with broker("B1") as server:
             hello = handshake.Hello
-            monkeypatch.setattr(session, "Hello", lambda **fields: hello(**fields, versions=(7, 9)))
+            monkeypatch.setattr(config, "Hello", lambda **fields: hello(**fields, versions=(7, 9)))
             with pytest.raises(RefusedError, match="you speak 7-9, this broker 1-1"):
                 async with connect(url(server)):
                     pass

@@ -9,7 +9,7 @@ import msgspec
 from sapwood.errors import ParameterError
 from sapwood.filters.ids import SessionId
 from sapwood.protocol.link.channel import ChannelLimits
-from sapwood.protocol.link.handshake import COUNT_MAX
+from sapwood.protocol.link.handshake import CLIENT, COUNT_MAX, Hello, Resume
 from sapwood.wire.frames import BODY_BYTES_MAX
 from sapwood.wire.heads import PUBLISHER_BYTES_MAX
 
@@ -43,6 +43,22 @@ class SessionConfig(msgspec.Struct, frozen=True, kw_only=True):
     def limits(self) -> ChannelLimits:
         """How much the stream may hold: more than publishers may fill, so nothing is dropped."""
         return ChannelLimits(buffer_bytes=2 * self.buffer_bytes + 2 * BODY_BYTES_MAX)
+
+    def hello(self, *, credit: int, resume: tuple[Resume, ...], order: int, streams: int) -> Hello:
+        """How this client introduces itself, with where it stands."""
+        return Hello(
+            role=CLIENT,
+            network=self.network,
+            id=self.id,
+            session=self.session,
+            credentials={"token": self.token} if self.token else {},
+            credit=credit,
+            silence=self.silence_seconds,
+            slow_policy=self.slow_policy,
+            resume=resume,
+            order=order,
+            streams=streams,
+        )
 
 
 def check_client_id(client_id: str) -> None:

@@ -43,7 +43,6 @@ from sapwood.protocol.events import Tick
 from sapwood.protocol.link.channel import Channel
 from sapwood.protocol.link.handshake import (
     BAD_CREDENTIALS,
-    CLIENT,
     FINAL_CODES,
     LEAVING,
     PROTOCOL,
@@ -54,7 +53,6 @@ from sapwood.protocol.link.handshake import (
     Ack,
     GivenUp,
     Goodbye,
-    Hello,
     LinkMessage,
     Ping,
     Pong,
@@ -368,24 +366,15 @@ class ClientSession:
         self._call_until = now + HANDSHAKE_SECONDS
         line = Line(event.connection, LineState.CALLING, now, address=event.address)
         self._line = line
-        line.say(self._hello())
-        self._streams.begun += 1
-
-    def _hello(self) -> Hello:
-        config = self.config
-        return Hello(
-            role=CLIENT,
-            network=config.network,
-            id=config.id,
-            session=config.session,
-            credentials={"token": config.token} if config.token else {},
-            credit=self.channel.window,
-            silence=config.silence_seconds,
-            slow_policy=config.slow_policy,
-            resume=self._streams.resumes(self.channel.received),
-            order=self.order,
-            streams=self._streams.begun,
+        line.say(
+            self.config.hello(
+                credit=self.channel.window,
+                resume=self._streams.resumes(self.channel.received),
+                order=self.order,
+                streams=self._streams.begun,
+            )
         )
+        self._streams.begun += 1
 
     def _dial_failed(self, event: DialFailed, now: float) -> None:
         if event.dial == self._search.dial and self.state is SessionState.DIALING:

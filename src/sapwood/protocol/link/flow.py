@@ -8,9 +8,7 @@ somebody who waits for them.
 Slowness is no progress. A neighbour that acknowledges holds its publishers back for as long as it
 takes, so a slow link slows them and loses nothing, and the backlog of an outage drains whole. One
 that acknowledges nothing holds others back for a stated time only; then its notifications are
-given up down to a quarter, which is counted and reported like any loss. A neighbour that is held
-back sends nothing that could be acknowledged; so it gets its last acknowledgement again, as long
-as whoever it waits for makes progress, and passes that on to those it holds back itself.
+given up down to a quarter, which is counted and reported like any loss.
 
 A slow client holds back nobody, unless its policy is ``block``, and then only clients of the same
 broker.
@@ -87,18 +85,6 @@ class Flow:
         peer.holders.clear()
         peer.channel.withheld = False
         return freed
-
-    def reassured(self, since: float) -> list[Peer]:
-        """Neighbours that wait for somebody who has made progress since a time."""
-        found: dict[str, Peer] = {}
-        for congested in map(self._peers.get, self._congested):
-            if congested is None or congested.progress_at < since:
-                continue
-            for name in congested.holds:
-                source = self._peers.get(name)
-                if source is not None and not source.is_client:
-                    found[name] = source
-        return list(found.values())
 
     def stuck(self, now: float) -> list[Peer]:
         """Neighbours that hold others back and have made no progress for too long.

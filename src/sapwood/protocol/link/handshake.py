@@ -204,7 +204,8 @@ def refusal(hello: Hello, *, network: str, token: str, routing: str) -> Goodbye 
     if hello.role == BROKER and hello.routing and hello.routing not in ALGORITHMS:
         return Goodbye(
             WRONG_ROUTING,
-            f"no routing {hello.routing!r} is known here; start the broker with --routing {routing}",
+            f"no routing {hello.routing!r} is known here; "
+            f"start the broker with --routing {routing}",
         )
     if hello.role == BROKER and (hello.routing == FLOODING) != (routing == FLOODING):
         return Goodbye(

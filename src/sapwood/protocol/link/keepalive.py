@@ -11,10 +11,13 @@ side said meanwhile is not read yet, so its silence proves nothing.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from sapwood.protocol.link.handshake import Ping
 from sapwood.protocol.link.line import Line
+
+if TYPE_CHECKING:
+    from sapwood.protocol.node import Node
 
 LOOK_SECONDS_MIN: Final = 0.05
 """Shortest time between two looks at a line. Who tolerates less than eight times that gets no
@@ -28,25 +31,44 @@ STANDSTILL_SECONDS: Final = 1.0
 
 
 class Keepalive:
-    """When to look at which line."""
+    """When to look at which line of a node."""
 
-    def __init__(self) -> None:
+    def __init__(self, node: Node) -> None:
         self.due: list[tuple[float, int]] = []
         """A heap of times and numbers of lines; numbers of lines that are gone are skipped."""
+        self._node = node
 
     @property
     def next_at(self) -> float | None:
         """When the next line is due."""
         return self.due[0][0] if self.due else None
 
-    def watch(self, line: Line, patience: float, now: float) -> None:
-        """Look at a line from now on."""
-        heapq.heappush(self.due, (now + look_seconds(line, patience), line.number))
+    def watch(self, line: Line, now: float) -> None:
+        """Keep a line alive from now on, and notice its death."""
+        at = now + look_seconds(line, self._patience(line))
+        heapq.heappush(self.due, (at, line.number))
 
-    def lines_due(self, now: float, late_seconds: float = 0.0) -> Iterator[int]:
-        """The numbers of lines to look at now; each is watched again only if it is wanted."""
-        while self.due and self.due[0][0] <= now + late_seconds:
-            yield heapq.heappop(self.due)[1]
+    def tick(self, now: float) -> None:
+        """Look at the lines that are due."""
+        while self.due and self.due[0][0] <= now:
+            at, number = heapq.heappop(self.due)
+            line = self._node.lines.get(number)
+            if line is not None and line.is_open:
+                self._look_after(line, at, now)
+
+    def _look_after(self, line: Line, due: float, now: float) -> None:
+        node, patience = self._node, self._patience(line)
+        excuse_standstill(line, due, now)
+        if is_dead(line, patience, now):
+            node.abort(line, f"silent for {patience} s", now)
+            return
+        if wants_ping(line, patience, now):
+            node.say(line, Ping(), now)
+        self.watch(line, now)
+
+    def _patience(self, line: Line) -> float:
+        is_client = line.peer is not None and line.peer.is_client
+        return self._node.config.limits(is_client=is_client).silence_seconds
 
 
 def look_seconds(line: Line, patience: float) -> float:

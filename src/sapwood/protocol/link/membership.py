@@ -22,7 +22,14 @@ from sapwood.protocol.events import (
     NotificationsMissed,
 )
 from sapwood.protocol.link.channel import Channel
-from sapwood.protocol.link.handshake import COUNT_MAX, REPLACED, Goodbye, Resume
+from sapwood.protocol.link.handshake import (
+    COUNT_MAX,
+    REPLACED,
+    SILENT,
+    SLOW_CONSUMER,
+    Goodbye,
+    Resume,
+)
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.protocol.messages import CODEC, Missed
@@ -194,7 +201,7 @@ class Membership:
         lost = peer.channel.inherit(before.channel, is_certain=before.ended_orderly)
         node.counts["given_up"] += sum(run.frames for run in lost)
         peer.given_up_seen = peer.channel.given_up
-        node.record_dropped(peer, lost, now)
+        node.rows.dropped(peer, lost, now)
         for data in reports:
             peer.channel.push_control(data)
         node.touch(peer)
@@ -205,9 +212,14 @@ class Membership:
             self.report(before.name, max(0, before.lost_there), now)
 
     def report(self, name: str, count: int, now: float) -> None:
-        """Tell those concerned what was lost of a neighbour, once they are here."""
+        """Tell those concerned what was lost of a neighbour, once they are here.
+
+        A count of zero is not known, and neither is its sum with another.
+        """
         if self._node.broker.is_restoring:
-            self.missed[name] = self.missed.get(name, 0) + count
+            known = self.missed.get(name, count)
+            is_sum = name in self.missed and known and count
+            self.missed[name] = known + count if is_sum else min(known, count)
         else:
             self._node.bring(NotificationsMissed(name, count), now)
 
@@ -258,8 +270,8 @@ class Membership:
         peer.ended_orderly, peer.lost_there = False, -1
         peer.channel.withheld = bool(peer.holders) or is_restoring
         granted = 0 if is_restoring else None
-        node.record_delivered(peer, peer.channel.connect(received, credit, granted), now)
-        node.watch(line, now)
+        node.rows.delivered(peer, peer.channel.connect(received, credit, granted), now)
+        node.keepalive.watch(line, now)
 
     # Going
 
@@ -306,13 +318,28 @@ class Membership:
         self._drop_line(peer, goodbye, now)
         abandoned = peer.channel.abandon()
         node.counts["abandoned"] += sum(run.frames for run in abandoned)
-        node.record_dropped(peer, abandoned, now, is_abandoned=True)
+        node.rows.dropped(peer, abandoned, now, is_abandoned=True)
         if peer.is_client:
             self._client_left(peer, since, now)
         else:
             self.missed.pop(peer.name, None)
             node.bring(LinkDown(peer.name), now)
             self._remember()
+
+    def tick(self, now: float) -> None:
+        """Let those go who have been away for too long, or whose control messages overran."""
+        node = self._node
+        for peer in list(node.peers.values()):
+            if peer.channel.is_overrun:
+                node.counts["overruns"] += 1
+                goodbye = Goodbye(SLOW_CONSUMER, "too many control messages wait")
+                self.remove(peer, goodbye, now)
+            elif peer.is_client and self._is_past_grace(peer, now):
+                self.remove(peer, Goodbye(SILENT), now)
+
+    def _is_past_grace(self, peer: Peer, now: float) -> bool:
+        since = peer.away_since
+        return since is not None and now - since > self._node.config.client.grace_seconds
 
     def _client_left(self, peer: Peer, since: float, now: float) -> None:
         """A client is gone, and has been since a time: the trace says that its wishes ended then.

@@ -36,7 +36,7 @@ _ENDS: Final = {SUBSCRIBED: UNSUBSCRIBED, ADVERTISED: UNADVERTISED}
 
 
 class Rows:
-    """Rows about one node."""
+    """Rows about one node, if it records."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -54,7 +54,7 @@ class Rows:
 
     def delivered(self, peer: Peer, runs: Iterable[FrameRun], at: float) -> None:
         """A client says that it has got something."""
-        if not peer.is_client:
+        if not peer.is_client or not self._node.config.recording:
             return
         fields = {"client": peer.name, "target": peer.name}
         for run in runs:
@@ -63,9 +63,11 @@ class Rows:
                 self._node.do(Row(at, DELIVERED, fields, run.data, run.first, end, run.size))
 
     def dropped(
-        self, peer: Peer, runs: Iterable[FrameRun], at: float, *, is_abandoned: bool
+        self, peer: Peer, runs: Iterable[FrameRun], at: float, *, is_abandoned: bool = False
     ) -> None:
         """Notifications for somebody were given up."""
+        if not self._node.config.recording:
+            return
         why = ABANDONED if is_abandoned else NO_ROOM
         for run in runs:
             if run.data is not None and run.size:

@@ -1,0 +1,40 @@
+"""From the settings of a broker to what its node has to know."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from sapwood.protocol.node_config import NodeConfig
+from sapwood.protocol.ports import Remember
+from sapwood.runtime.config.settings import Settings
+
+
+def node_config(
+    settings: Settings, session: int, remembered: Remember, was_part: bool
+) -> NodeConfig:
+    """What a node has to know, with what its data directory remembers of the last session."""
+    return NodeConfig(
+        id=settings.id,
+        session=session,
+        network=settings.network,
+        token=settings.token,
+        require_certificate=settings.tls.require_certificate,
+        joins=settings.join,
+        joins_for_ever=was_part or not settings.join_seconds,
+        expected=remembered.neighbours,
+        expected_sessions=remembered.sessions,
+        restore_seconds=settings.restore_seconds,
+        addresses=settings.advertise,
+        admin=settings.admin,
+        release=version("sapwood"),
+        routing=settings.routing,
+        advertisements_required=settings.advertisements == "required",
+        settle_interval=settings.settle_interval_seconds,
+        settle_patience=settings.settle_patience_seconds,
+        remembered_max=settings.remembered_max,
+        ack_seconds=settings.ack_seconds,
+        leave_seconds=settings.leave_seconds,
+        link=settings.link,
+        client=settings.client,
+        recording=bool(settings.trace.directory),
+    )
