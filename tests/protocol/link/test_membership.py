@@ -9,6 +9,7 @@ import pytest
 from protocol.joined import Network, RawPeer, hello_of, line_of
 from sapwood.protocol.link.handshake import (
     BROKER,
+    COUNT_MAX,
     LEAVING,
     REPLACED,
     SHUTDOWN,
@@ -238,14 +239,16 @@ def test_the_neighbours_in_the_tree_are_remembered_and_nobody_else() -> None:
     assert net.asked("B1", Remember)[-1] == Remember(())
 
 
-def test_hellos_name_all_streams_without_line_and_their_secrets() -> None:
+def test_hellos_name_all_streams_and_their_secrets() -> None:
     net = line_of(3)
     node = net.nodes["B2"]
-    assert node.membership.resumes() == ()
+    secrets = {name: peer.secret for name, peer in node.peers.items()}
+    shown = [Resume(name, 1, COUNT_MAX, secrets[name]) for name in ("B1", "B3")]
+    assert node.membership.resumes() == tuple(shown)
     net.crash("B1")
     net.run()
     received, secret = node.peers["B1"].channel.received, node.peers["B1"].secret
-    assert node.membership.resumes() == (Resume("B1", 1, received, secret),)
+    assert node.membership.resumes() == (Resume("B1", 1, received, secret), shown[1])
     assert secret == "B1.1-secret-1"
 
 

@@ -23,6 +23,7 @@ from sapwood.protocol.link.handshake import (
     BROKER,
     BUSY,
     CLIENT,
+    COUNT_MAX,
     ID_IN_USE,
     PROTOCOL,
     SHUTDOWN,
@@ -167,7 +168,9 @@ class Admission:
             return Goodbye(PROTOCOL, f"no policy {hello.slow_policy!r}; there are {policies}")
         if hello.role == CLIENT:
             return self._client_objection(hello, known)
-        return None
+        resume = self._asks_for(hello)
+        is_linked = resume is not None and resume.received == COUNT_MAX
+        return self._already_linked() if is_linked else None
 
     def _client_objection(self, hello: Hello, known: Peer | None) -> Goodbye | None:
         node = self._node
@@ -269,6 +272,9 @@ class Admission:
     def _refused_by(self, holder: Peer, hello: Hello) -> Goodbye:
         if holder.session != hello.session:
             return _id_in_use(hello)
+        return self._already_linked()
+
+    def _already_linked(self) -> Goodbye:
         reason = "there is a connection between these two brokers already"
         return Goodbye(ALREADY_LINKED, reason, self._node.config.id)
 

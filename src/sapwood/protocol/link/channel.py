@@ -67,6 +67,8 @@ class Channel:
         """Notifications the other side has given up."""
         self.withheld = False
         """Whether credit is kept back, since what comes cannot be passed on quickly enough."""
+        self._sent_ever = 0
+        """The number of the last frame that any connection was handed."""
         self._half_full = limits.buffer_bytes >> 1
         self._credit = 0
         self._spent = 0
@@ -186,7 +188,7 @@ class Channel:
 
     def can_connect(self, received: int) -> bool:
         """Whether the other side can have so many frames: else the streams are not the same."""
-        return self.acknowledged <= received <= self.sent
+        return self.acknowledged <= received <= max(self.sent, self._sent_ever)
 
     def connect(self, received: int, credit: int, granted: int | None = None) -> list[FrameRun]:
         """A connection is there, and the other side has so many frames; the others are sent.
@@ -194,6 +196,9 @@ class Channel:
         `granted` is the credit that the other side was given in the handshake, by default the
         window. Returns the runs that are acknowledged by this.
         """
+        if received > self.sent:  # a connection in between began further back, and sent less
+            self.sent += sum(run.frames for run in self.spool.take(COUNT_MAX))
+        self._sent_ever = max(self._sent_ever, self.sent)
         done = self.acknowledge(Ack(received, 0))
         self.spool.rewind()
         self.sent = received

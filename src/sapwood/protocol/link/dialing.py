@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from sapwood.protocol.link.handshake import (
     ALREADY_LINKED,
     BROKER,
+    COUNT_MAX,
     FEATURES,
     FINAL_CODES,
     PROTOCOL,
@@ -264,11 +265,12 @@ class Dialing:
             one.received
             for one in target.hello.resume
             if (one.broker, one.session) == (welcome.id, welcome.session)
+            and one.received != COUNT_MAX
         ]
         target.peer = welcome.id
         if welcome.resumed is not None:
             self._go_on(line, welcome, known, offered, now)
-        elif known is None or offered or not known.is_untouched:
+        elif known is None or offered or self._is_forgotten(known):
             self._begin(line, welcome, now)
         else:
             self._cross(line, welcome, known, now)
@@ -310,11 +312,19 @@ class Dialing:
         peer = membership.new_peer(said)
         membership.enter(peer, line, welcome.credit, now)
 
+    def _is_forgotten(self, known: Peer) -> bool:
+        """Whether a broker that begins a stream must have forgotten the one there is.
+
+        Else both sides have dialled. Then the one with the smaller id knows it first, before
+        anything has come over the connection that is not its own.
+        """
+        is_smaller = self._node.config.id < known.name
+        return not known.is_untouched and (known.line is None or is_smaller)
+
     def _cross(self, line: Line, welcome: Welcome, known: Peer, now: float) -> None:
         """Both sides have dialled at the same time, and both have been let in.
 
-        Neither has used its stream yet, so it does not matter which of the two connections stays:
-        it is the one that the broker with the smaller id has dialled.
+        The connection stays that the broker with the smaller id has dialled.
         """
         node = self._node
         if known.line is None or node.config.id < welcome.id:

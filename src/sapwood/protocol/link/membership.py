@@ -23,6 +23,7 @@ from sapwood.protocol.events import (
 )
 from sapwood.protocol.link.channel import Channel
 from sapwood.protocol.link.handshake import (
+    COUNT_MAX,
     REPLACED,
     SILENT,
     SLOW_CONSUMER,
@@ -34,6 +35,7 @@ from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.protocol.messages import CODEC, Missed
 from sapwood.protocol.neighbours import RESTART
 from sapwood.protocol.ports import ClientOrder, Remember
+from sapwood.wire.frames import HEADER_SIZE
 
 if TYPE_CHECKING:
     from sapwood.protocol.node import Node
@@ -101,11 +103,20 @@ class Membership:
         return Peer(said, channel)
 
     def resumes(self) -> tuple[Resume, ...]:
-        """The streams to neighbours that have no line, for a hello to any of them."""
+        """The streams to neighbours, for a hello to any of them.
+
+        Those that have a line are shown with a count that none has: they cannot be resumed, and
+        whoever is dialled knows that there is no need to begin another one.
+        """
         return tuple(
-            Resume(peer.name, peer.session, peer.channel.received, peer.secret)
+            Resume(
+                peer.name,
+                peer.session,
+                peer.channel.received if peer.line is None else COUNT_MAX,
+                peer.secret,
+            )
             for peer in self._node.peers.values()
-            if not peer.is_client and peer.line is None
+            if not peer.is_client
         )
 
     def enter(
@@ -176,12 +187,23 @@ class Membership:
         )
 
     def _inherit(self, peer: Peer, before: Peer, now: float) -> None:
-        """What was kept for the former session goes to the new one."""
+        """What was kept for the former session goes to the new one.
+
+        Of control messages only reports of losses do: the others are about tables, and those are
+        told anew.
+        """
         node = self._node
+        reports = [
+            data
+            for data in before.channel.spool.control_messages()
+            if isinstance(CODEC.decode(data[HEADER_SIZE:]), Missed)
+        ]
         lost = peer.channel.inherit(before.channel, is_certain=before.ended_orderly)
         node.counts["given_up"] += sum(run.frames for run in lost)
         peer.given_up_seen = peer.channel.given_up
         node.rows.dropped(peer, lost, now)
+        for data in reports:
+            peer.channel.push_control(data)
         node.touch(peer)
 
     def _report_lost(self, before: Peer, now: float) -> None:

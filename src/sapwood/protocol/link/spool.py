@@ -73,6 +73,9 @@ class Spool(Protocol):
         stream and go with it.
         """
 
+    def control_messages(self) -> list[bytes]:
+        """The control messages that are kept, as frames."""
+
     def clear(self) -> list[FrameRun]:
         """Forget everything; the notifications that are given up by that."""
 
@@ -250,6 +253,11 @@ class MemorySpool:
         self._waiting.clear()
         self.size = self.control_size = 0
         return kept, lost
+
+    def control_messages(self) -> list[bytes]:
+        """The control messages that are kept, as frames."""
+        runs = (*self._sent, *self._waiting)
+        return [run.data for run in runs if run.data is not None and not run.size]
 
     def clear(self) -> list[FrameRun]:
         """Forget everything; the notifications that are given up by that."""
