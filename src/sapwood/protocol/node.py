@@ -304,6 +304,8 @@ class Node:
             self._pass_on(effects[0], peer, now)
         elif effects:
             self._carry_out(effects, now, peer)
+        if size != len(data):
+            self.changed = True  # a control message may wait for its time and ask for nothing yet
         if is_due:
             self._flush_all(now)  # a client hears of a refusal before the acknowledgement
             self._confirm(peer, now)
