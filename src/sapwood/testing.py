@@ -32,12 +32,14 @@ def network(
     seed: int = 1,
     routing: str = "covering",
     trace: str | Path | None = None,
+    data: Path | None = None,
     arguments: Sequence[str] = (),
 ) -> LocalNetwork:
     """A network of `n` broker processes: a ``tree``, ``chain``, ``star`` or ``random`` one.
 
-    `arguments` go to every ``sapwood broker``; `seed` is that of a random shape.
+    `arguments` go to every ``sapwood broker``; `seed` is that of a random shape. Below `data` each
+    broker keeps what it needs for its next start.
     """
     topology = make_topology(shape, n, Random(seed))
     traced = [] if trace is None else [f"--trace={trace}"]
-    return LocalNetwork(topology, [f"--routing={routing}", *traced, *arguments])
+    return LocalNetwork(topology, [f"--routing={routing}", *traced, *arguments], data=data)

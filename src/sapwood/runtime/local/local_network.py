@@ -7,6 +7,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -29,6 +30,7 @@ class LocalNetwork(Mapping[str, BrokerProcess]):
     Every broker dials the neighbour that is nearer to the first one. Ports are consecutive from
     `first_port`, or free ones if none is given. `arguments` go to every ``sapwood broker``.
     `dials` has the addresses that some brokers dial instead, such as that of a proxy in between.
+    Below `data` each broker has a directory of its own for what outlives its process.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class LocalNetwork(Mapping[str, BrokerProcess]):
         *,
         first_port: int | None = None,
         dials: Mapping[str, str] | None = None,
+        data: Path | None = None,
     ) -> None:
         self.topology = topology
         self._dials = dials or {}
@@ -47,7 +50,9 @@ class LocalNetwork(Mapping[str, BrokerProcess]):
             name: self._ports(first_port, number) for number, name in enumerate(topology.brokers)
         }
         self._brokers = {
-            name: BrokerProcess(name, port, admin, [*self._joins(name, ports), *arguments])
+            name: BrokerProcess(
+                name, port, admin, [*self._joins(name, ports), *_kept(data, name), *arguments]
+            )
             for name, (port, admin) in ports.items()
         }
 
@@ -176,6 +181,10 @@ class LocalNetwork(Mapping[str, BrokerProcess]):
         else:
             reservation.close()
         return port
+
+
+def _kept(data: Path | None, name: str) -> list[str]:
+    return [] if data is None else [f"--data={data / name}"]
 
 
 def _parents(topology: Topology) -> dict[str, str | None]:
