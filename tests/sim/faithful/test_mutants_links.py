@@ -176,7 +176,10 @@ MUTANTS = {
     ),
     "late neighbours are not told": Mutant(Membership, "_greet", nothing, swarm_of(339, 595)),
     "credit is never withheld": Mutant(
-        Flow, "pushed", nothing, scene_of(faults.test_a_slow_link_slows_its_publishers_and_loses_nothing)
+        Flow,
+        "pushed",
+        nothing,
+        scene_of(faults.test_a_slow_link_slows_its_publishers_and_loses_nothing),
     ),
     "keep-alive is deaf": Mutant(
         keepalive,
