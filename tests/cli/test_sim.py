@@ -55,6 +55,18 @@ def test_the_result_is_printed(file: str, capsys: Captured) -> None:
     assert "error" not in err
 
 
+def test_links_may_be_faithful(file: str, capsys: Captured) -> None:
+    assert run_command(["sim", file, "--links", "faithful", "--json"]) == 0
+    faithful = json.loads(capsys.readouterr().out)
+    assert run_command(["sim", file, "--json"]) == 0
+    perfect = json.loads(capsys.readouterr().out)
+    assert faithful["published"] == perfect["published"]
+    assert (faithful["violations"], faithful["brokers"]) == (0, 5)
+    assert faithful["digest"] != perfect["digest"]
+    assert run_command(["sim", file, "--links", "broken"]) == 2
+    assert "there are perfect and faithful" in capsys.readouterr().err
+
+
 def test_json_is_one_object(file: str, capsys: Captured) -> None:
     assert run_command(["sim", file, "--seed", "7", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

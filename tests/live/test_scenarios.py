@@ -1,4 +1,7 @@
-"""The same scenario, in the simulator and live: the same deliveries, and a trace without fault."""
+"""The same scenario in all modes: the same deliveries, and a trace without fault.
+
+Perfect links and faithful ones are simulated; live, every broker is a process.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,25 @@ from pathlib import Path
 import pytest
 
 from live.playing import Play, Script, deliveries
+from sapwood.sim.faithful.simulation import FAITHFUL, PERFECT, simulation
 from sapwood.sim.run import Simulation
 from sapwood.sim.scenario import load
 from sapwood.trace import Row, check, read
 
 SCENARIOS = Path(__file__).resolve().parent.parent.parent / "scenarios"
 LIVE = [path for path in sorted(SCENARIOS.glob("*.toml")) if "live" in load(path).drivers]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("links", [PERFECT, FAITHFUL])
+@pytest.mark.parametrize("path", LIVE, ids=lambda path: path.stem)
+def test_a_scenario_meant_for_both_is_right_over_all_links(path: Path, links: str) -> None:
+    scenario = load(path)
+    rows: list[Row] = []
+    assert simulation(scenario, links=links, sinks=[rows.append]).run().violations == 0
+    settled = Script(scenario).settled_pairs()
+    assert len(settled) > 500
+    assert deliveries(rows) & settled == settled
 
 
 @pytest.mark.slow

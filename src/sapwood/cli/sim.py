@@ -30,6 +30,10 @@ def sim(
     trace: Annotated[
         Path | None, typer.Option(help="Leave a trace in this directory.", metavar="DIR")
     ] = None,
+    links: Annotated[
+        str | None,
+        typer.Option(help="perfect or faithful, in place of the scenario's links.", metavar="KIND"),
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check/--no-check", help="Judge what was delivered.")
     ] = True,
@@ -44,6 +48,8 @@ def sim(
     from sapwood.sim.scenario import load
 
     scenario = load(file)
+    if links is not None:
+        scenario = _with_links(scenario, links)
     try:
         result = _run(scenario, seed, trace, check)
     except ScenarioError as problem:  # a random tree may not fit under another seed
@@ -53,30 +59,41 @@ def sim(
     else:
         _show(scenario, result)
     for violation in result.verdict.violations[:_STORIES_MAX]:
-        notice(explain(scenario, result.seed, violation))
+        is_perfect = scenario.links == "perfect"
+        notice(explain(scenario, result.seed, violation) if is_perfect else str(violation))
     if result.violations:
-        notice(f"again: sapwood sim {file} --seed {result.seed}")
+        other = "" if links is None else f" --links {links}"
+        notice(f"again: sapwood sim {file} --seed {result.seed}{other}")
         return ExitStatus.NO
     return ExitStatus.DONE
+
+
+def _with_links(scenario: Scenario, links: str) -> Scenario:
+    """The scenario over other links than its own."""
+    import msgspec
+
+    if links not in {"perfect", "faithful"}:
+        raise typer.BadParameter(f"{links!r}; there are perfect and faithful", param_hint="--links")
+    return msgspec.structs.replace(scenario, links=links)
 
 
 def _run(scenario: Scenario, seed: int | None, trace: Path | None, check: bool) -> Result:
     from rich.console import Console
     from rich.progress import Progress
 
-    from sapwood.sim.run import Simulation
+    from sapwood.sim.faithful.simulation import simulation
 
     seed = scenario.seed if seed is None else seed
     with ExitStack() as stack:
         sinks: list[Callable[[Row], None]] = []
         if trace is not None:
             sinks.append(stack.enter_context(_writer(trace, scenario, seed)).write)
-        simulation = Simulation(scenario, seed, check=check, sinks=sinks)
+        run = simulation(scenario, seed, check=check, sinks=sinks)
         console = Console(stderr=True)
         shown = Progress(console=console, transient=True, disable=not console.is_terminal)
         bar = stack.enter_context(shown)
         task = bar.add_task(scenario.name, total=scenario.duration)
-        return simulation.run(_follow(lambda at: bar.update(task, completed=at)))
+        return run.run(_follow(lambda at: bar.update(task, completed=at)))
 
 
 def _writer(directory: Path, scenario: Scenario, seed: int) -> RunWriter:

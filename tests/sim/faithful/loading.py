@@ -107,4 +107,4 @@ def sequences(client: FaithfulClient, publisher: str) -> list[int]:
 
 def missed(client: FaithfulClient) -> int:
     """How many notifications a client was told that it missed."""
-    return sum(report.count for report in client.reports)
+    return sum(report.lost for report in client.reports)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from sapwood.protocol.events import Tick
-from sapwood.protocol.ports import DriverEffect, DriverEvent
+from sapwood.protocol.ports import Data, DriverEffect, DriverEvent
 
 
 class Scripted:
@@ -28,6 +28,9 @@ class Scripted:
             self.events.append((now, event))
         effects, self._next = self._next, []
         return effects
+
+    def receive(self, connection: int, data: bytes, now: float) -> list[DriverEffect]:
+        return self.handle(Data(connection, data), now)
 
     def of(self, kind: type) -> list[DriverEvent]:
         return [event for _, event in self.events if isinstance(event, kind)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,7 +31,7 @@ def test_reads_are_cut_where_frames_end(which: list[bytes], cuts: list[int]) -> 
         ends.add(max(ends) + len(frame))
     places = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
     cutter, at = _Cutter(), 0
-    for start, end in zip(places, places[1:], strict=False):
+    for start, end in pairwise(places):
         pieces = list(cutter.cut(data[start:end]))
         assert b"".join(pieces) == data[start:end]
         for piece in pieces[:-1]:

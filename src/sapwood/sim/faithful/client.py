@@ -26,7 +26,7 @@ from sapwood.protocol.client.outputs import (
     Unconfirmed,
 )
 from sapwood.protocol.client.session import ClientSession
-from sapwood.protocol.ports import Connected, Data, DriverEvent
+from sapwood.protocol.ports import Connected, DriverEvent
 from sapwood.wire.frames import HEADER, HEADER_SIZE
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ class Report(NamedTuple):
     """A subscription was told that notifications may be missing."""
 
     at: float
-    count: int
+    lost: int
+    """How many at most; zero if nobody knows."""
     reason: str
 
 
@@ -132,7 +133,7 @@ class FaithfulClient:
         kernel: Kernel,
         **options: Any,
     ) -> None:
-        name, _, number = session.partition(".")
+        name, _, number = session.rpartition(".")
         self.name = session
         self.session = ClientSession(
             SessionConfig(
@@ -143,6 +144,8 @@ class FaithfulClient:
             ),
             random,
         )
+        self.deadline = self.session.deadline
+        """When the next tick is wanted at the latest."""
         self.events: list[Delivery | Publication] = []
         """What it published and got, in its own order."""
         self.received: Counter[str] = Counter()
@@ -169,27 +172,24 @@ class FaithfulClient:
 
     # The door
 
-    @property
-    def deadline(self) -> float:
-        """When the next tick is wanted at the latest."""
-        return self.session.deadline
-
     def handle(self, event: DriverEvent, now: float) -> Sequence[object]:
-        """Take an event; what the driver has to do because of it, in order.
+        """Take an event; what the driver has to do because of it, in order."""
+        if isinstance(event, Connected):
+            self._cutter = _Cutter()
+        return self._after(self.session.handle(event, now), now)
+
+    def receive(self, connection: int, data: bytes, now: float) -> Sequence[object]:
+        """Take what came over the connection.
 
         With several subscriptions, each frame comes as a read of its own, so that the order in
         which notifications came is known whatever they were for.
         """
-        if isinstance(event, Connected):
-            self._cutter = _Cutter()
-        if not isinstance(event, Data):
-            return self._after(self.session.handle(event, now), now)
-        pieces = list(self._cutter.cut(event.data))
+        pieces = list(self._cutter.cut(data))
         if len(self.session.deliveries) <= 1:
-            pieces = [event.data]
+            pieces = [data]
         effects: list[object] = []
         for piece in pieces:
-            effects += self._after(self.session.handle(Data(event.connection, piece), now), now)
+            effects += self._after(self.session.receive(connection, piece, now), now)
         return effects
 
     def _after(self, effects: Sequence[object], now: float) -> list[object]:
@@ -205,6 +205,7 @@ class FaithfulClient:
             self.events.append(Publication(self.now, sequence, attributes))
         if self.session.wants_flush:
             done += self.session.flush(now)
+        self.deadline = self.session.deadline
         return done
 
     def _read(self) -> None:

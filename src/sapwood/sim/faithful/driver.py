@@ -19,7 +19,6 @@ from sapwood.protocol.ports import (
     Abort,
     Close,
     Connected,
-    Data,
     Dial,
     DialFailed,
     Disconnected,
@@ -119,6 +118,12 @@ class VirtualDriver:
             host.inbox.append(event)
             return
         self._do(host, host.machine.handle(event, host.read_clock(self.kernel.now)))
+
+    def _bring_data(self, end: End, data: bytes) -> None:
+        host = end.host
+        if host.is_up:
+            now = host.read_clock(self.kernel.now)
+            self._do(host, host.machine.receive(end.number, data, now))
 
     def call(self, host: Host, action: Action) -> None:
         """Let the process of a host do something by itself."""
@@ -307,7 +312,7 @@ class VirtualDriver:
         blows = end.fuse is not None and end.fuse <= 0
         if data and end.number in end.host.ends:
             end.received += len(data)
-            self.bring(end.host, Data(end.number, data))
+            self._bring_data(end, data)
         elif data and self.random.random() < self._reset_share:
             # Bytes for an end that has closed are answered by a reset, which may overtake.
             self.cut_connection(end, told=(end.other,))

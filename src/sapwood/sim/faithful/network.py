@@ -14,6 +14,7 @@ import msgspec
 
 from sapwood.errors import TopologyError
 from sapwood.filters.values import Value
+from sapwood.protocol.broker import Broker
 from sapwood.protocol.invariants import network_problems
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.node import Node
@@ -23,6 +24,7 @@ from sapwood.sim.faithful.client import FaithfulClient
 from sapwood.sim.faithful.driver import Crash, VirtualDriver
 from sapwood.sim.faithful.host import Clock, Host
 from sapwood.sim.kernel import Kernel
+from sapwood.sim.network import Hops
 from sapwood.trace.schema import DELIVERED, PUBLISHED
 from sapwood.wire.frames import CONTROL, HEADER_SIZE, decode_envelope, decode_head, split
 
@@ -194,8 +196,8 @@ class FaithfulNetwork:
         """Whether two brokers have a connection that both take for alive."""
         return all(
             here in self.nodes
-            and (peer := self.nodes[here].peers.get(there)) is not None
-            and peer.line is not None
+            and there in self.nodes[here].peers
+            and self.nodes[here].peers[there].line is not None
             for here, there in ((a, b), (b, a))
         )
 
@@ -227,7 +229,23 @@ class FaithfulNetwork:
 
     def problems_at_rest(self) -> list[str]:
         """What does not hold of all brokers together, when nothing is under way any more."""
-        return network_problems({name: node.broker for name, node in self.nodes.items()})
+        return network_problems(self.brokers)
+
+    @property
+    def brokers(self) -> dict[str, Broker]:
+        """Those that are up."""
+        return {name: node.broker for name, node in self.nodes.items()}
+
+    def hops(self) -> Hops:
+        """What went over the streams between brokers there are; control messages all together."""
+        links = [
+            peer
+            for node in self.nodes.values()
+            for peer in node.peers.values()
+            if not peer.is_client
+        ]
+        notifications = sum(peer.frames_out for peer in links)
+        return Hops(notifications, sum(peer.channel.sent for peer in links) - notifications, 0)
 
     def count(self, what: str) -> int:
         """How often something happened at all nodes that are up."""
@@ -307,8 +325,7 @@ class FaithfulNetwork:
             return
         is_ordered = effect.kind in (PUBLISHED, DELIVERED)
         for number, (kind, head, body) in enumerate(split(effect.data)):
-            is_left_out = effect.end is not None and number >= effect.end
-            if kind == CONTROL or number < effect.first or is_left_out:
+            if kind == CONTROL or not effect.first <= number < effect.end:
                 continue
             fields = dict(effect.fields)
             publisher, attributes = decode_head(head)

@@ -162,15 +162,15 @@ class Oracle:
 def _rows(name: str, client: FaithfulClient) -> Iterator[Row]:
     """What a client published and got, as rows of a trace."""
     for order, event in enumerate(client.events, 1):
-        is_delivery = isinstance(event, Delivery)
+        publisher = event.publisher if isinstance(event, Delivery) else name
         yield Row(
             run="faithful",
             broker="",
             session=1,
             step=order,
             at=event.at,
-            kind=DELIVERED if is_delivery else PUBLISHED,
-            publisher=event.publisher if is_delivery else name,
+            kind=DELIVERED if isinstance(event, Delivery) else PUBLISHED,
+            publisher=publisher,
             sequence=event.sequence,
             client=name,
             client_order=order,

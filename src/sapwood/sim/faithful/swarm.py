@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from random import Random
 from typing import Any, Final
@@ -183,7 +184,7 @@ class CaseRun:
         """The faults are over: everything comes back."""
         network, case = self.network, self.case
         for name in case.brokers:  # one that was asked to end may have taken longer than planned
-            network.driver.run_until(lambda name=name: not self._is_stopping(name), 10.0)
+            network.driver.run_until(partial(self._is_not_stopping, name), 10.0)
             network.restart(name)
         if network.driver.run_until(self._is_whole, RECOVER_SECONDS):
             if not network.driver.run_until(network.is_idle, DRAIN_SECONDS):
@@ -196,8 +197,8 @@ class CaseRun:
             if not client.is_connected and not client.failed:
                 yield f"client {name} has no connection"
 
-    def _is_stopping(self, name: str) -> bool:
-        return name in self.network.nodes and self.network.nodes[name].is_stopping
+    def _is_not_stopping(self, name: str) -> bool:
+        return name not in self.network.nodes or not self.network.nodes[name].is_stopping
 
     def _is_whole(self) -> bool:
         network = self.network

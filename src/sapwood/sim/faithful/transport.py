@@ -8,6 +8,7 @@ keeps the bytes that are under way to it, in order.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING, Final
 
@@ -33,6 +34,7 @@ class Route:
         "is_frozen",
         "is_reachable",
         "is_refused",
+        "sample",
     )
 
     def __init__(self, delay_min: float, delay_max: float) -> None:
@@ -40,6 +42,8 @@ class Route:
         self.delay_max = delay_max
         self.bytes_per_second = 0.0
         """Of each connection; zero for no limit."""
+        self.sample: Callable[[Random], float] | None = None
+        """Draws the delay in another way than evenly between the two."""
         self.is_frozen = False
         """Whether bytes stay under way, and nobody is told."""
         self.is_reachable = True
@@ -51,6 +55,8 @@ class Route:
 
     def delay(self, random: Random) -> float:
         """How long something sent now is under way."""
+        if self.sample is not None:
+            return self.sample(random)
         return self.delay_min + (self.delay_max - self.delay_min) * random.random()
 
 

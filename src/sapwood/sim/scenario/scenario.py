@@ -223,6 +223,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Seconds a change takes at most to be in effect everywhere, for the checkers."""
     drivers: tuple[Literal["sim", "live"], ...] = ("sim",)
     """Which drivers the scenario is meant for."""
+    links: Literal["perfect", "faithful"] = "perfect"
+    """Whether brokers are joined by links that never fail, or are whole nodes over connections."""
     topology: TopologySection
     routing: RoutingSection = RoutingSection()
     delay: ConstantDelay | UniformDelay | UnderlayDelays = ConstantDelay()

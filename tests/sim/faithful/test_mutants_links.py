@@ -1,0 +1,210 @@
+"""Mistakes in the logic of links and sessions: the faithful swarm, or a test of faults, sees each.
+
+Each acts at a seam: a method is replaced or wrapped. A mutant that survives means that the swarm
+does not look there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from sapwood.protocol.client.deliveries import Deliveries
+from sapwood.protocol.client.publishing import Publishing
+from sapwood.protocol.fences import Fences
+from sapwood.protocol.link import keepalive
+from sapwood.protocol.link.admission import Admission
+from sapwood.protocol.link.channel import Channel
+from sapwood.protocol.link.dialing import Dialing
+from sapwood.protocol.link.flow import Flow
+from sapwood.protocol.link.handshake import LINK_CODEC, Ack
+from sapwood.protocol.link.membership import Membership
+from sapwood.protocol.link.spool import FrameRun, MemorySpool
+from sapwood.protocol.node import Node
+from sapwood.protocol.restoration import Restoration
+from sapwood.sim.faithful import swarm
+from sim.faithful import test_link_faults as faults
+
+
+def swarm_of(*seeds: int) -> Callable[[], Iterable[str]]:
+    """The problems of some seeds, one after the other."""
+    return lambda: (problem for seed in seeds for problem in swarm.problems_of(seed))
+
+
+def scene_of(test: Callable[[], None]) -> Callable[[], Iterable[str]]:
+    """What a test says that has no part in the swarm."""
+
+    def check() -> Iterable[str]:
+        try:
+            test()
+        except AssertionError as failed:
+            yield f"{test.__name__}: {failed!r}"
+
+    return check
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One mistake: what is replaced, by what, and what sees it."""
+
+    target: Any
+    attribute: str
+    make: Callable[[Any], Any]
+    """From the original to what stands in its place."""
+    check: Callable[[], Iterable[str]] = field(default=swarm_of(*range(40)))
+
+
+def nothing(original: Any) -> Any:
+    """Leave it out."""
+    return lambda *arguments, **named: None
+
+
+def resumed_one_early(original: Any) -> Any:
+    def connect(self: Channel, received: int, *more: Any) -> list[FrameRun]:
+        early = max(self.acknowledged, received - 1)
+        done: list[FrameRun] = original(self, early, *more)
+        return done
+
+    return connect
+
+
+def acknowledged_before_it_came(original: Any) -> Any:
+    def ack(self: Channel) -> bytes:
+        said = LINK_CODEC.decode(original(self)[7:])
+        assert isinstance(said, Ack)
+        return LINK_CODEC.encode(Ack(said.received + 1, said.credit))
+
+    return ack
+
+
+def backlog_dropped(original: Any) -> Any:
+    def inherit(self: Channel, before: Channel, *, is_certain: bool) -> list[FrameRun]:
+        before.spool.clear()
+        return []
+
+    return inherit
+
+
+def partly_rewound(original: Any) -> Any:
+    """What was sent over the connection that broke is taken for arrived."""
+
+    def rewind(self: MemorySpool) -> None:
+        self._sent.clear()
+        self._partly = 0
+
+    return rewind
+
+
+def attempts_end(original: Any) -> Any:
+    def fail(self: Dialing, target: Any, *arguments: Any) -> None:
+        original(self, target, *arguments)
+        target.at = 1e12
+
+    return fail
+
+
+def repeated_to_the_next_broker(original: Any) -> Any:
+    """What the old broker may have accepted is published once more."""
+
+    def begin_anew(self: Publishing, channel: Channel) -> Any:
+        self._handed = 0
+        return original(self, channel)
+
+    return begin_anew
+
+
+def last_welcome_wins(original: Any) -> Any:
+    return lambda self, known: not known.is_untouched
+
+
+def challenged_whoever_it_is(original: Any) -> Any:
+    def unanswered(self: Admission, applicant: Any, now: float) -> None:
+        holder = self._node.peers.get(applicant.hello.id)
+        if holder is not None and holder.line is not None:
+            applicant.challenged = holder.line.number
+        original(self, applicant, now)
+
+    return unanswered
+
+
+def restored_at_once(original: Any) -> Any:
+    return property(lambda self: False)
+
+
+def old_session_accepted(original: Any) -> Any:
+    """A broker of the same name is taken for the one that was there."""
+
+    def resumed(self: Admission, hello: Any) -> Any:
+        resume = self._asks_for(hello)
+        peer = self._node.peers.get(hello.id)
+        if resume is not None or peer is None:
+            return original(self, hello)
+        import msgspec
+
+        from sapwood.protocol.link.handshake import Resume
+
+        shown = Resume(self._node.config.id, self._node.config.session, peer.channel.acknowledged)
+        return msgspec.structs.replace(shown, secret=peer.secret)
+
+    return resumed
+
+
+MUTANTS = {
+    "resumed one early": Mutant(Channel, "connect", resumed_one_early),
+    "acknowledged before it came": Mutant(Channel, "ack", acknowledged_before_it_came),
+    "backlog dropped on restart": Mutant(Channel, "inherit", backlog_dropped),
+    "sent is taken for arrived": Mutant(MemorySpool, "rewind", partly_rewound),
+    "given up is not counted": Mutant(Channel, "miss", nothing),
+    "losses are not reported": Mutant(Membership, "report", nothing),
+    "back-off never ends": Mutant(Dialing, "_fail", attempts_end),
+    "in flight is repeated": Mutant(Publishing, "begin_anew", repeated_to_the_next_broker),
+    "restored at once": Mutant(Restoration, "is_active", restored_at_once),
+    "old session accepted": Mutant(Admission, "_resumed", old_session_accepted),
+    "stale streams deliver": Mutant(Fences, "is_stale", lambda _: lambda *_: False),
+    "repeats are delivered": Mutant(Deliveries, "_is_repeated", lambda _: lambda *_: False),
+    "of crossing dials the last one wins": Mutant(
+        Dialing, "_is_forgotten", last_welcome_wins, swarm_of(2646)
+    ),
+    "whoever has the name is sent away": Mutant(
+        Admission, "_unanswered", challenged_whoever_it_is, swarm_of(134, 536)
+    ),
+    "neighbours are not looked back at": Mutant(
+        Membership, "_look_back", nothing, swarm_of(502, 414, 509)
+    ),
+    "late neighbours are not told": Mutant(Membership, "_greet", nothing, swarm_of(339, 595)),
+    "credit is never withheld": Mutant(
+        Flow,
+        "pushed",
+        nothing,
+        scene_of(faults.test_a_slow_link_slows_its_publishers_and_loses_nothing),
+    ),
+    "keep-alive is deaf": Mutant(
+        keepalive,
+        "is_dead",
+        lambda _: lambda *_: False,
+        scene_of(faults.test_a_connection_that_is_half_open_is_noticed_in_the_stated_time),
+    ),
+    "nobody says anything while idle": Mutant(
+        Node, "_look_after", nothing, scene_of(faults.test_an_idle_connection_is_kept_alive)
+    ),
+}
+
+
+def first_problem(check: Callable[[], Iterable[str]]) -> str | None:
+    """What is seen first; a crash is seen, too."""
+    try:
+        return next(iter(check()), None)
+    except (ArithmeticError, AssertionError, AttributeError, LookupError) as crash:
+        return f"crash: {crash!r}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_is_killed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mutant = MUTANTS[name]
+    original = vars(mutant.target)[mutant.attribute]
+    monkeypatch.setattr(mutant.target, mutant.attribute, mutant.make(original))
+    assert first_problem(mutant.check) is not None, f"{name} survives"
