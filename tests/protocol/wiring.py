@@ -237,7 +237,7 @@ class Wired:
                 self.queues[name, effect.destination].append(CODEC.encode(effect.message))
             else:
                 self.answers[effect.destination].append(effect.message)
-        elif isinstance(effect, Record):
+        else:
             self.rows.append((name, effect))
 
     def step(self, edge: Edge | None = None) -> bool:

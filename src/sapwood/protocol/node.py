@@ -243,13 +243,18 @@ class Node:
             self.abort(line, "the other side sends, but does not read", now)
 
     def close(self, line: Line, goodbye: Goodbye, now: float) -> None:
-        """End a line, with a reason for the other side; what was written still goes out."""
+        """End a line, with a reason for the other side; what was written still goes out.
+
+        A node that stops lets the other side end the line: if it closed first, what the other
+        side is still sending could reset the connection before the reason is read.
+        """
         if line.state is LineState.CLOSING:
             return
         self.say(line, goodbye, now)
         self._end(line, now)
         self.do(Write(line.number, line.take()))
-        self.do(Close(line.number, goodbye.reason or goodbye.code))
+        if self.stopping is None:
+            self.do(Close(line.number, goodbye.reason or goodbye.code))
 
     def abort(self, line: Line, reason: str, now: float) -> None:
         """End a line at once."""

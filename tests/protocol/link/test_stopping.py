@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from protocol.joined import CREDIT, Network, RawPeer, hello_of, line_of
 from sapwood.protocol.link.handshake import BROKER, LEAVING, SHUTDOWN, Ack, Goodbye
+from sapwood.protocol.link.stopping import LINGER_SECONDS
 from sapwood.protocol.ports import Stop, Stopped
 
 
@@ -28,6 +29,8 @@ def test_clients_have_what_is_theirs_before_the_goodbye() -> None:
     assert (len(reader.got), reader.count(Goodbye), net.asked("B1", Stopped)) == (20, 0, [])
     reader.say(Ack(20, CREDIT))
     assert reader.goodbye == Goodbye(SHUTDOWN, "broker B1 is shutting down", lost=0)
+    assert net.asked("B1", Stopped) == []  # the others may end their lines first
+    net.advance(LINGER_SECONDS)
     assert net.asked("B1", Stopped) == [Stopped()]
     assert net.nodes["B1"].lines == {}
 
@@ -90,6 +93,7 @@ def test_whoever_has_not_introduced_themselves_is_sent_away() -> None:
     stranger = net.dial("B1")
     net.stop("B1")
     assert stranger.goodbye == Goodbye(SHUTDOWN, "broker B1 shuts down")
+    net.advance(LINGER_SECONDS)
     assert net.asked("B1", Stopped) == [Stopped()]
 
 
@@ -107,6 +111,7 @@ def test_nobody_is_dialled_any_more_and_no_tick_is_wanted_again_and_again() -> N
     assert len(net.dials) == dials
     assert net.ticks["B1"] - ticks < 60
     reader.say(Ack(1, CREDIT))
+    net.advance(LINGER_SECONDS)
     assert net.asked("B1", Stopped) == [Stopped()]
 
 

@@ -11,12 +11,18 @@ keep its place.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sapwood.protocol.link.handshake import LEAVING, SHUTDOWN, Goodbye
+from sapwood.protocol.ports import Close
 
 if TYPE_CHECKING:
     from sapwood.protocol.node import Node
+
+
+LINGER_SECONDS: Final = 0.5
+"""How long the others may take to end their lines. Whoever closes while the other side still sends
+resets the connection, and the goodbye may be lost with it."""
 
 
 class Stopping:
@@ -26,6 +32,8 @@ class Stopping:
         self._node = node
         self._until = now + node.config.leave_seconds
         self._has_said_goodbye = False
+        self._linger_until = self._until
+        """Until when the others may end their lines, after the goodbye."""
         self._is_over = False
         for peer in node.peers.values():
             node.acknowledge(peer, now)
@@ -33,7 +41,7 @@ class Stopping:
     @property
     def next_at(self) -> float | None:
         """When to stop waiting."""
-        return None if self._is_over else self._until
+        return None if self._is_over else min(self._until, self._linger_until)
 
     def look(self, now: float) -> bool:
         """See how far it is; True when it is over, once."""
@@ -43,10 +51,12 @@ class Stopping:
         is_late = now >= self._until
         if not self._has_said_goodbye and (is_late or self._is_drained()):
             self._has_said_goodbye = True
+            self._linger_until = now + LINGER_SECONDS
             self._say_goodbye(now)
+        is_late = is_late or (self._has_said_goodbye and now >= self._linger_until)
         if self._has_said_goodbye and (is_late or not node.lines):
             for line in list(node.lines.values()):
-                node.abort(line, "the broker is shutting down", now)
+                node.do(Close(line.number, "the broker is shutting down"))
             self._is_over = True
         return self._is_over
 
