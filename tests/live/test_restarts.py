@@ -65,7 +65,7 @@ class Load:
                 await task
 
 
-async def restart(data: Path, end: Callable[[BrokerProcess], None]) -> Load:
+async def restart(data: Path, end: Callable[[BrokerProcess], object]) -> Load:
     """What arrives when the broker in the middle ends under load, and comes back."""
     async with (
         LocalNetwork(CHAIN, data=data) as network,

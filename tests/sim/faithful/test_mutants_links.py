@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import pytest
 
-from sapwood.protocol.client.deliveries import Deliveries
 from sapwood.protocol.client.publishing import Publishing
 from sapwood.protocol.fences import Fences
 from sapwood.protocol.link import keepalive
@@ -20,13 +20,17 @@ from sapwood.protocol.link.admission import Admission
 from sapwood.protocol.link.channel import Channel
 from sapwood.protocol.link.dialing import Dialing
 from sapwood.protocol.link.flow import Flow
-from sapwood.protocol.link.handshake import LINK_CODEC, Ack
+from sapwood.protocol.link.handshake import LINK_CODEC, Ack, Resume
+from sapwood.protocol.link.keepalive import Keepalive
 from sapwood.protocol.link.membership import Membership
 from sapwood.protocol.link.spool import FrameRun, MemorySpool
-from sapwood.protocol.node import Node
 from sapwood.protocol.restoration import Restoration
 from sapwood.sim.faithful import swarm
 from sim.faithful import test_link_faults as faults
+from sim.faithful import test_moves as moves
+from sim.faithful.test_restarts import (
+    test_an_orderly_restart_in_the_middle_loses_nothing as restart,
+)
 
 
 def swarm_of(*seeds: int) -> Callable[[], Iterable[str]]:
@@ -44,6 +48,10 @@ def scene_of(test: Callable[[], None]) -> Callable[[], Iterable[str]]:
             yield f"{test.__name__}: {failed!r}"
 
     return check
+
+
+def orderly_restart() -> None:
+    restart(0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -116,20 +124,6 @@ def repeated_to_the_next_broker(original: Any) -> Any:
     return begin_anew
 
 
-def last_welcome_wins(original: Any) -> Any:
-    return lambda self, known: not known.is_untouched
-
-
-def challenged_whoever_it_is(original: Any) -> Any:
-    def unanswered(self: Admission, applicant: Any, now: float) -> None:
-        holder = self._node.peers.get(applicant.hello.id)
-        if holder is not None and holder.line is not None:
-            applicant.challenged = holder.line.number
-        original(self, applicant, now)
-
-    return unanswered
-
-
 def restored_at_once(original: Any) -> Any:
     return property(lambda self: False)
 
@@ -142,10 +136,6 @@ def old_session_accepted(original: Any) -> Any:
         peer = self._node.peers.get(hello.id)
         if resume is not None or peer is None:
             return original(self, hello)
-        import msgspec
-
-        from sapwood.protocol.link.handshake import Resume
-
         shown = Resume(self._node.config.id, self._node.config.session, peer.channel.acknowledged)
         return msgspec.structs.replace(shown, secret=peer.secret)
 
@@ -155,21 +145,23 @@ def old_session_accepted(original: Any) -> Any:
 MUTANTS = {
     "resumed one early": Mutant(Channel, "connect", resumed_one_early),
     "acknowledged before it came": Mutant(Channel, "ack", acknowledged_before_it_came),
-    "backlog dropped on restart": Mutant(Channel, "inherit", backlog_dropped),
+    "backlog dropped on restart": Mutant(
+        Channel, "inherit", backlog_dropped, scene_of(orderly_restart)
+    ),
     "sent is taken for arrived": Mutant(MemorySpool, "rewind", partly_rewound),
     "given up is not counted": Mutant(Channel, "miss", nothing),
     "losses are not reported": Mutant(Membership, "report", nothing),
     "back-off never ends": Mutant(Dialing, "_fail", attempts_end),
     "in flight is repeated": Mutant(Publishing, "begin_anew", repeated_to_the_next_broker),
-    "restored at once": Mutant(Restoration, "is_active", restored_at_once),
-    "old session accepted": Mutant(Admission, "_resumed", old_session_accepted),
-    "stale streams deliver": Mutant(Fences, "is_stale", lambda _: lambda *_: False),
-    "repeats are delivered": Mutant(Deliveries, "_is_repeated", lambda _: lambda *_: False),
-    "of crossing dials the last one wins": Mutant(
-        Dialing, "_is_forgotten", last_welcome_wins, swarm_of(2646)
+    "restored at once": Mutant(
+        Restoration, "is_active", restored_at_once, scene_of(orderly_restart)
     ),
-    "whoever has the name is sent away": Mutant(
-        Admission, "_unanswered", challenged_whoever_it_is, swarm_of(134, 536)
+    "old session accepted": Mutant(Admission, "_resumed", old_session_accepted),
+    "stale streams deliver": Mutant(
+        Fences,
+        "is_stale",
+        lambda _: lambda *_: False,
+        scene_of(moves.test_nothing_of_the_past_comes_after_what_is_published_elsewhere),
     ),
     "neighbours are not looked back at": Mutant(
         Membership, "_look_back", nothing, swarm_of(502, 414, 509)
@@ -188,7 +180,7 @@ MUTANTS = {
         scene_of(faults.test_a_connection_that_is_half_open_is_noticed_in_the_stated_time),
     ),
     "nobody says anything while idle": Mutant(
-        Node, "_look_after", nothing, scene_of(faults.test_an_idle_connection_is_kept_alive)
+        Keepalive, "_look_after", nothing, scene_of(faults.test_an_idle_connection_is_kept_alive)
     ),
 }
 
