@@ -10,7 +10,7 @@ from bench.echo_broker import EchoPeer, dropping
 from sapwood.bench import network, network_round
 from sapwood.bench.network import Benchmark, Group, Size, groups, run
 from sapwood.bench.network_load import one_to_one
-from sapwood.bench.network_outcome import LATENCY, OWN, P50, P99, RATE, TARGETS, TRACING
+from sapwood.bench.network_outcome import BEFORE, LATENCY, OWN, P50, P99, RATE, TARGETS, TRACING
 from sapwood.bench.registry import Options
 from sapwood.bench.report import Report
 
@@ -43,6 +43,11 @@ def test_every_target_belongs_to_something_that_is_measured() -> None:
         for peer in group.peers
     }
     assert set(TARGETS) <= found
+
+
+def test_another_release_takes_the_place_of_all_peers() -> None:
+    for group in groups(network._THOROUGH, "elsewhere/src")[:-1]:
+        assert [peer.name for peer in group.peers] == [OWN, BEFORE]
 
 
 def test_chains_are_as_long_as_they_say() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sapwood.bench.network_outcome import (
+    BEFORE,
     LATENCY,
     OWN,
     P50,
@@ -94,3 +95,14 @@ def test_machines_get_figures_ratios_and_targets() -> None:
 )
 def test_the_targets_are_those_that_were_set(workload: str, peer: str, target: str) -> None:
     assert str(TARGETS[workload, peer]) == target
+
+
+def test_no_workload_may_be_slower_than_in_another_release() -> None:
+    outcomes = [
+        Outcome("any", "", {OWN: {RATE: 96.0}, BEFORE: {RATE: 100.0}}, {}),
+        Outcome("any", "", {OWN: {RATE: 90.0}, BEFORE: {RATE: 100.0}}, {}),
+        Outcome(LATENCY, "", {OWN: {P50: 104.0}, BEFORE: {P50: 100.0}}, {}),
+        Outcome(LATENCY, "", {OWN: {P50: 110.0}, BEFORE: {P50: 100.0}}, {}),
+    ]
+    assert targets_met(outcomes) == (2, 4)
+    assert outcomes[1].for_machines()["targets"] == {BEFORE: "≥ 0.95"}

@@ -1,9 +1,10 @@
 """`sapwood bench network`: Sapwood beside the brokers people use, under the same driver.
 
-Peers are optional: what is not installed is named, and left out. All brokers of a workload run at
-the same time and have their turns one after the other, so that a slow minute of the machine hits
-all alike. After each round every message is looked for at every subscriber: a rate counts only if
-all of them arrived, each once, in order, as they were published.
+Peers are optional: what is not installed is named, and left out. Instead of them, another release
+of Sapwood can be measured beside this one: that tells what a change costs. All brokers of a
+workload run at the same time and have their turns one after the other, so that a slow minute of the
+machine hits all alike. After each round every message is looked for at every subscriber: a rate
+counts only if all of them arrived, each once, in order, as they were published.
 """
 
 from __future__ import annotations
@@ -72,6 +73,9 @@ class Size(NamedTuple):
 _THOROUGH = Size(5, 0.3, 4000, (1000, 10_000), (2, 3), 1000, 10_000)
 _QUICK = Size(1, 0.05, 400, (1000,), (2,), 50, 500)
 
+_ROUNDS_BESIDE_BEFORE = 15
+"""Small differences need more rounds."""
+
 _BY_TOPIC: tuple[Peer, ...] = (Sapwood(), Mosquitto(), Nats())
 _BY_CONTENT: tuple[Peer, ...] = (Sapwood(), RabbitMQ(), ActiveMQ())
 _TRACING: tuple[Peer, ...] = (Sapwood(), Sapwood(traced=True))
@@ -90,11 +94,16 @@ def run(options: Options, progress: Progress) -> Report:
     size = _QUICK if options.quick else _THOROUGH
     if options.filters:
         size = size._replace(filters=options.filters)
-    return Benchmark(size, progress).run(groups(size))
+    if options.before and not options.quick:
+        size = size._replace(rounds=_ROUNDS_BESIDE_BEFORE)
+    return Benchmark(size, progress).run(groups(size, options.before))
 
 
-def groups(size: Size) -> list[Group]:
-    """What is measured, in order."""
+def groups(size: Size, before: str = "") -> list[Group]:
+    """What is measured, in order; beside the sources of another release, or beside all peers."""
+    by_topic, by_content = _BY_TOPIC, _BY_CONTENT
+    if before:
+        by_topic = by_content = (Sapwood(), Sapwood(sources=before))
     single = [
         one_to_one("W1", "one to one"),
         one_to_one("W1u", "one by one", is_batched=False),
@@ -104,12 +113,12 @@ def groups(size: Size) -> list[Group]:
         one_to_one(LATENCY, f"at {LATENCY_RATE:,.0f}/s", is_batched=False),
     ]
     chains = [
-        Group(_BY_TOPIC, [one_to_one(f"W4/{length}", f"chain of {length}")], length)
+        Group(by_topic, [one_to_one(f"W4/{length}", f"chain of {length}")], length)
         for length in size.chains
     ]
-    content = Group(_BY_CONTENT, [quotes(filters) for filters in size.filters])
+    content = Group(by_content, [quotes(filters) for filters in size.filters])
     tracing = Group(_TRACING, [one_to_one(TRACING, "one to one")])
-    return [Group(_BY_TOPIC, single), *chains, content, tracing]
+    return [Group(by_topic, single), *chains, content, tracing]
 
 
 class Benchmark:

@@ -12,11 +12,11 @@ from sapwood.bench.network_outcome import (
     P99,
     PROCESSOR,
     RATE,
-    TARGETS,
     TRACED,
     TRACED_SHARE_TARGET,
     TRACING,
     Outcome,
+    Target,
     targets_met,
 )
 from sapwood.bench.network_trace import Kept
@@ -74,7 +74,7 @@ def _comparison(outcomes: Sequence[Outcome], peers: Sequence[str]) -> Table:
         if by_processor := outcome.processor_ratios():
             shown = [_ratio(by_processor.get(peer)) for peer in peers]
             lines.append(Line("by processor time", tuple(shown)))
-        targets = [TARGETS.get((outcome.name, peer)) for peer in peers]
+        targets = [Target.of(outcome.name, peer) for peer in peers]
         if any(targets):
             wanted = tuple("" if target is None else str(target) for target in targets)
             lines.append(Line("to reach", wanted, Style.TARGET))

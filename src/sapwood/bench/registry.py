@@ -22,6 +22,8 @@ class Options(NamedTuple):
     seed: int = 1
     filters: tuple[int, ...] = ()
     """How many filters to measure with; the benchmark's own choice if there are none."""
+    before: str = ""
+    """The sources of another release, to be measured beside this one instead of other brokers."""
 
 
 class Benchmark(NamedTuple):

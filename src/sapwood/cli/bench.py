@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -35,6 +36,15 @@ def bench(
             show_default=False,
         ),
     ] = None,
+    before: Annotated[
+        Path | None,
+        typer.Option(
+            help="For `network`: compare with another release instead of other brokers, in turns; "
+            "the folder that holds its package, such as ../old/src.",
+            metavar="FOLDER",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Run a benchmark, or all of them.
@@ -47,7 +57,14 @@ def bench(
     if name is not None and name not in benchmarks:
         known = ", ".join(benchmarks)
         raise typer.BadParameter(f"there is no benchmark {name!r}; there are: {known}")
-    options = registry.Options(quick, seed, tuple(filters or ()))
+    if before is not None and not (before / "sapwood" / "__main__.py").is_file():
+        raise typer.BadParameter(
+            f"{before} holds no package sapwood; name the folder src of a checkout",
+            param_hint="--before",
+        )
+    options = registry.Options(
+        quick, seed, tuple(filters or ()), str(before.resolve()) if before else ""
+    )
     machine = describe()
     reports: dict[str, Report] = {}
     for each in [name] if name else benchmarks:

@@ -8,12 +8,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from sapwood.bench.network_load import Interest, Message
+from sapwood.bench.network_outcome import BEFORE, OWN, TRACED
 from sapwood.bench.peers.peer import Client, Network, Peer
 from sapwood.bench.peers.server import HOST, Cores, Server, free_port
 from sapwood.errors import BenchmarkError
 from sapwood.protocol.link.channel import ACK_FRAMES
 from sapwood.protocol.link.handshake import (
     CLIENT,
+    LEAVING,
     LINK_CODEC,
     Ack,
     Goodbye,
@@ -65,6 +67,11 @@ class SapwoodClient(Client):
         if kind != LINK or not isinstance(answer, Welcome):
             raise BenchmarkError(f"Sapwood answers a hello with {answer}")
         self._credit = answer.credit
+
+    def close(self) -> None:
+        """Say goodbye first: else the broker would keep everything for a return."""
+        self.say(LINK_CODEC.encode(Goodbye(LEAVING)))
+        super().close()
 
     def subscribe(self, interests: Sequence[Interest]) -> None:
         """Subscribe; the last one asks to be told when it has settled."""
@@ -159,11 +166,12 @@ class SapwoodClient(Client):
 
 
 class Sapwood(Peer):
-    """Brokers as a user starts them."""
+    """Brokers as a user starts them; of another release if its sources are given."""
 
-    def __init__(self, *, traced: bool = False) -> None:
-        self.name = "Sapwood, traced" if traced else "Sapwood"
+    def __init__(self, *, traced: bool = False, sources: str = "") -> None:
+        self.name = BEFORE if sources else TRACED if traced else OWN
         self._traced = traced
+        self._environment = {"PYTHONPATH": sources} if sources else {}
 
     def missing(self) -> str:
         """Nothing, except for a trace."""
@@ -185,7 +193,7 @@ class Sapwood(Peer):
                 command += ["--join", f"sapwood://{HOST}:{network.last_port}"]
             if self._traced:
                 command += ["--trace", str(folder / "trace")]
-            network.servers.append(Server(command, folder, cores.broker))
+            network.servers.append(Server(command, folder, cores.broker, self._environment))
             network.servers[-1].wait_for_port(port)
             network.first_port = network.first_port or port
             network.last_port = port
