@@ -15,10 +15,9 @@ from sapwood.wire.frames import (
     HEADER_SIZE,
     LINK,
     NOTIFICATION,
-    NOTIFICATION_TYPES,
     frame,
 )
-from sapwood.wire.scan import Scan, is_notification, scan, size_of_next, skip
+from sapwood.wire.scan import Scan, only_kind, scan, size_of_next, skip
 
 frames = st.builds(
     frame,
@@ -64,17 +63,17 @@ def test_skipping_leaves_the_frames_behind(run: list[bytes], data: st.DataObject
 
 
 @given(st.one_of(frames, st.binary(max_size=60), st.tuples(frames, frames).map(b"".join)))
-def test_a_single_notification_is_known_at_once(data: bytes) -> None:
-    """As by looking through: one whole frame, which counts, and is no control message."""
+def test_a_single_frame_is_known_at_once(data: bytes) -> None:
+    """As by looking through: one whole frame and nothing else."""
     try:
         found = scan(data)
     except FrameError:
-        assert not is_notification(data)
+        assert only_kind(data) == -1
         return
-    is_one = found == Scan(len(data), 1, False) and data[0] in NOTIFICATION_TYPES
-    assert is_notification(data) == is_one
+    is_one = len(data) > 0 and found.end == len(data) == size_of_next(data)
+    assert only_kind(data) == (data[0] if is_one else -1)
 
 
 @pytest.mark.parametrize("size", [0, ENVELOPE_SIZE - 1, BODY_BYTES_MAX + 1])
 def test_a_body_of_a_wrong_length_is_no_notification(size: int) -> None:
-    assert not is_notification(HEADER.pack(NOTIFICATION, size, 0) + bytes(size))
+    assert only_kind(HEADER.pack(NOTIFICATION, size, 0) + bytes(size)) == -1

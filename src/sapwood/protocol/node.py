@@ -40,7 +40,7 @@ from sapwood.protocol.link.handshake import (
 from sapwood.protocol.link.keepalive import (
     Keepalive,
 )
-from sapwood.protocol.link.line import Frames, Line
+from sapwood.protocol.link.line import Frames, Line, lone_ack
 from sapwood.protocol.link.membership import Membership
 from sapwood.protocol.link.peer import Peer
 from sapwood.protocol.link.rows import Rows
@@ -65,8 +65,8 @@ from sapwood.protocol.ports import (
     Unsent,
     Write,
 )
-from sapwood.wire.frames import BODY_BYTES_MAX
-from sapwood.wire.scan import is_notification
+from sapwood.wire.frames import BODY_BYTES_MAX, LINK, NOTIFICATION_TYPES
+from sapwood.wire.scan import only_kind
 
 EXCESS_MAX: Final = BODY_BYTES_MAX + 2**20
 """Bytes beyond its credit after which a sender is sent away: one message may always be whole."""
@@ -142,8 +142,11 @@ class Node:
         if line is None:
             return []
         line.heard_at = now
-        if line.peer is not None and not line.rest and is_notification(data):
+        kind = -1 if line.peer is None or line.rest else only_kind(data)
+        if kind in NOTIFICATION_TYPES:
             self._frames(line, data, 1, len(data), now)
+        elif kind == LINK and (ack := lone_ack(data)) is not None:
+            self._acknowledged(line, ack, now)
         elif line.state is not LineState.CLOSING:
             self._read(line, data, now)
         return self._finish(now)

@@ -118,13 +118,14 @@ class Driver:
             self._queue.append(Data(number, data))
             return
         effects = self.machine.receive(number, data, self.clock.now())
-        if len(effects) != 1 or type(effects[0]) is not Write:
+        if len(effects) == 1 and type(effects[0]) is Write:  # a short read is not worth a detour
+            write = effects[0]
+            transport = self._transports.get(write.connection)
+            if transport is not None and not transport.is_closing():
+                transport.write(write.data)
+        elif effects:
             self.carry_out(effects)
             return
-        write = effects[0]  # as after a short read: not worth a detour
-        transport = self._transports.get(write.connection)
-        if transport is not None and not transport.is_closing():
-            transport.write(write.data)
         if self.machine.deadline < self._due:
             self._arm()
 

@@ -58,16 +58,18 @@ def use_for_long_reads(scan_long: ScanLong | None) -> None:
     _scan_long = scan_long
 
 
-def is_notification(data: bytes) -> bool:
-    """Whether a read is one whole notification and nothing else, as most short ones are."""
+def only_kind(data: bytes) -> int:
+    """The type of the frame that a read consists of, as most short ones do.
+
+    -1 if it is anything else than one whole frame, or one that `scan` would refuse.
+    """
     if len(data) < HEADER_SIZE:
-        return False
+        return -1
+    kind: int
     kind, body, head = _unpack(data)
-    return (
-        HEADER_SIZE + head + body == len(data)
-        and kind in NOTIFICATION_TYPES
-        and ENVELOPE_SIZE <= body <= BODY_BYTES_MAX
-    )
+    if HEADER_SIZE + head + body != len(data) or body > BODY_BYTES_MAX:
+        return -1
+    return -1 if body < ENVELOPE_SIZE and kind in NOTIFICATION_TYPES else kind
 
 
 def scan(data: bytes) -> Scan:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sapwood.protocol.link.handshake import LINK_CODEC, Ack, GivenUp, LinkMessage, Ping, Pong
-from sapwood.protocol.link.line import HANDSHAKE_BYTES_MAX, Frames, Line
+from sapwood.protocol.link.line import HANDSHAKE_BYTES_MAX, Frames, Line, lone_ack
 from sapwood.protocol.link.states import LineState
 from sapwood.protocol.messages import CODEC, Unsubscribe
-from sapwood.wire.frames import CONTROL, ENVELOPE_SIZE, HEADER, LINK, NOTIFICATION, frame, split
+from sapwood.wire.frames import (
+    CONTROL,
+    ENVELOPE_SIZE,
+    HEADER,
+    HEADER_SIZE,
+    LINK,
+    NOTIFICATION,
+    frame,
+    split,
+)
 
 NOTE = frame(NOTIFICATION, b"", bytes(ENVELOPE_SIZE))
 ORDER = CODEC.encode(Unsubscribe("1"))
@@ -140,3 +150,13 @@ def test_it_goes_through_its_states_and_no_others() -> None:
     assert one.advance("end")
     assert not one.advance("end")
     assert repr(Line(3, LineState.OPEN, 0.0, address="there:1")) == "<line 3 open there:1>"
+
+
+def test_an_acknowledgement_by_itself_is_known_at_once() -> None:
+    assert lone_ack(LINK_CODEC.encode(Ack(3, 4))) == Ack(3, 4)
+    assert lone_ack(frame(LINK, b"head", LINK_CODEC.encode(Ack(3, 4))[HEADER_SIZE:])) == Ack(3, 4)
+
+
+@pytest.mark.parametrize("other", [LINK_CODEC.encode(Ping()), frame(LINK, b"", b"\xff\x00")])
+def test_anything_else_is_no_acknowledgement(other: bytes) -> None:
+    assert lone_ack(other) is None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from sapwood.errors import FrameError
-from sapwood.protocol.link.handshake import LINK_CODEC, LinkMessage
+from sapwood.protocol.link.handshake import LINK_CODEC, Ack, LinkMessage
 from sapwood.protocol.link.states import LINE, LineState, following
 from sapwood.wire.frames import CONTROL, HEADER, HEADER_SIZE, LINK
 from sapwood.wire.scan import scan, size_of_next
@@ -46,6 +46,7 @@ class Line:
     __slots__ = (
         "address",
         "certificate",
+        "has_no_credit",
         "heard_at",
         "needed",
         "number",
@@ -74,6 +75,8 @@ class Line:
         self.state = state
         self.address = address
         self.certificate = certificate
+        self.has_no_credit = False
+        """Whether the hello said that nothing may come yet."""
         self.peer: Peer | None = None
         """Whose stream goes over this line, while it is open."""
         self.since = now
@@ -155,6 +158,19 @@ class Line:
             _split_mixed(whole, pieces)
         elif frames:
             pieces.append(Frames(whole, frames, end - control_bytes))
+
+
+def lone_ack(data: bytes) -> Ack | None:
+    """The acknowledgement that a frame between the ends of a connection is, if it is one.
+
+    Nothing comes more often by itself, so it is worth a way past everything else.
+    """
+    _, _, head = HEADER.unpack_from(data)
+    try:
+        message = LINK_CODEC.decode(data[HEADER_SIZE + head :])
+    except FrameError:
+        return None
+    return message if type(message) is Ack else None
 
 
 def _split_mixed(data: bytes, pieces: list[Piece]) -> None:
