@@ -7,7 +7,7 @@ import pytest
 from protocol.brokers import handle, new_broker, tell
 from protocol.wiring import Line
 from sapwood.protocol import gaps
-from sapwood.protocol.broker import Broker
+from sapwood.protocol.broker import Broker, BrokerConfig
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import Record, Send
 from sapwood.protocol.events import (
@@ -17,8 +17,10 @@ from sapwood.protocol.events import (
     NeighbourAway,
     NotificationsMissed,
     RoutingChanged,
+    Tick,
 )
-from sapwood.protocol.messages import Advertise, Missed, Subscribe, Survey
+from sapwood.protocol.messages import Advertise, Missed, Subscribe, Survey, TableComplete
+from sapwood.protocol.neighbours import RESTART
 
 
 def with_wants(**config: object) -> Broker:
@@ -153,3 +155,30 @@ def test_a_client_cannot_say_that_something_was_missed_nor_a_neighbour_ask_for_a
     assert tell(broker, "c.1", Missed(1, "N-B")) == []
     assert tell(broker, "N", Survey(1)) == []
     assert broker.drops.counts == {Drop.NOT_FOR_BROKERS: 2}
+
+
+def test_a_restarted_broker_passes_reports_on_when_everybody_is_back() -> None:
+    broker = Broker(BrokerConfig(id="B", expected=("N", "M")))
+    handle(broker, LinkUp("N", features=(RESTART,)))
+    assert tell(broker, "N", Missed(2, "X-Y", ("price > 10",))) == []
+    assert tell(broker, "N", Missed(3, "X-Y", ("price < 1",))) == []
+    tell(broker, "N", TableComplete())
+    assert handle(broker, Tick()) == [], "the other one may want it"
+    handle(broker, LinkUp("M", features=(RESTART,)))
+    tell(broker, "M", Subscribe("m", "price > 9"))
+    tell(broker, "M", TableComplete())
+    assert handle(broker, Tick()) == [Send("M", Missed(5, "X-Y", ("price > 10", "price < 1")))]
+    assert handle(broker, Tick()) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "both"),
+    [
+        (Missed(2, "l"), Missed(3, "l", ("x > 1",)), Missed(5, "l")),
+        (Missed(0, "l", ("x > 1",)), Missed(3, "l", ("x > 1",)), Missed(0, "l", ("x > 1",))),
+    ],
+)
+def test_what_is_not_known_of_one_report_is_not_known_of_two(
+    one: Missed, other: Missed, both: Missed
+) -> None:
+    assert gaps._together(one, other) == gaps._together(other, one) == both

@@ -5,8 +5,17 @@ from __future__ import annotations
 from protocol.wiring import Line, notification
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import Dismiss, Forward, Send
-from sapwood.protocol.events import ClientArrived, ClientUp, FramesReceived, LinkDown, Tick
+from sapwood.protocol.events import (
+    ClientArrived,
+    ClientUp,
+    ControlReceived,
+    FramesReceived,
+    LinkDown,
+    LinkUp,
+    Tick,
+)
 from sapwood.protocol.messages import ClientMoved, Missed
+from sapwood.protocol.neighbours import RESTART
 
 
 def moved_from_first_to_last() -> Line:
@@ -119,3 +128,36 @@ def test_news_that_were_overtaken_say_nothing() -> None:
     assert wired.brokers["B3"].fences.homes == {"alice.1": ("B2", 2)}
     dismissed = [(name, row) for name, row in wired.rows if isinstance(row, Dismiss)]
     assert [name for name, _ in dismissed] == ["B3"]
+
+
+def test_a_restarted_neighbour_is_told_of_clients_on_its_side() -> None:
+    wired = moved_from_first_to_last()
+    wired.handle("B3", ClientArrived("alice.1", 1))
+    wired.run()
+    back = LinkUp("B3", session=2, features=(RESTART,), restarted=True)
+    sent = [one for one in wired.handle("B2", back) if isinstance(one, Send)]
+    told = [one for one in sent if isinstance(one.message, ClientMoved)]
+    assert told == [Send("B3", ClientMoved("alice.1", 1, is_behind=True))]
+
+
+def test_until_its_place_is_known_nothing_is_taken_of_a_client() -> None:
+    """The broker was restarted; what B1 has kept may be older than what others have got."""
+    wired = Line(3)
+    wired.connect("reader.1", "B2")
+    wired.subscribe("reader.1", "all", "n >= 0")
+    wired.run()
+    wired.handle("B2", ControlReceived("B3", ClientMoved("alice.1", 1, is_behind=True)))
+    wired.handle("B2", FramesReceived("B1", notification("alice.1", {"n": 1})))
+    assert wired.brokers["B2"].drops.counts == {Drop.STALE: 1}
+    wired.handle("B2", ControlReceived("B1", ClientMoved("alice.1", 1)))
+    wired.handle("B2", FramesReceived("B1", notification("alice.1", {"n": 2}, 2)))
+    wired.run()
+    assert wired.got["reader.1"] == [("alice.1", 2)]
+    wired.check()
+
+
+def test_a_client_that_is_here_is_not_behind() -> None:
+    wired = Line(2)
+    wired.connect("alice.1", "B2")
+    wired.handle("B2", ControlReceived("B1", ClientMoved("alice.1", 1, is_behind=True)))
+    assert not wired.brokers["B2"].fences

@@ -25,7 +25,9 @@ from sapwood.protocol.events import (
 )
 from sapwood.protocol.messages import (
     Advertise,
+    Echo,
     Message,
+    Probe,
     Settled,
     Subscribe,
     TableComplete,
@@ -363,3 +365,11 @@ def test_after_any_restarts_the_network_is_as_if_nothing_had_happened(seed: int)
     network.check()
     assert not any(broker.is_restoring for broker in network.brokers.values())
     assert network.now < 1.0, "nobody had to wait for a time to pass"
+
+
+def test_a_wave_does_not_reach_who_is_not_back_yet() -> None:
+    """Nothing has settled everywhere while a neighbour is missing after a restart."""
+    broker = Broker(BrokerConfig(id="B", expected=("N", "M")))
+    broker.handle(LinkUp("N", features=RESTART), 0.0)
+    probe = ControlReceived("N", Probe("far", 1))
+    assert broker.handle(probe, 0.1) == [Send("N", Echo("far", 1, unreachable=("M",)))]

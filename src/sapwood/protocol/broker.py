@@ -68,16 +68,16 @@ class Broker(Core):
         self.restoration = Restoration(self)
         self.waves = Waves(self, self.restoration)
         self.settling = Settling(self, self.waves)
-        gaps = Gaps(self)
+        gaps = Gaps(self, self.restoration)
         self.moves = Moves(self, gaps)
         self.machines: tuple[Machine, ...] = (
             Subscribing(self, self.settling),
+            self.moves,
             self.restoration,
             self.waves,
             self.settling,
             Surveying(self, self.waves),
             gaps,
-            self.moves,
         )
         """In the order in which they are told of what happens."""
         self._timed = [one for one in self.machines if type(one).next_at is not Machine.next_at]

@@ -8,6 +8,10 @@ direction; from then on a broker takes them only from the direction the message 
 keep their order, so what arrived before the message is older than all that follows it, and what
 arrives from elsewhere afterwards is dropped, counted, and reported as missed.
 
+A broker that is restarted has forgotten its fences. Its neighbours tell it theirs, also of clients
+that they took to be on its side: until it learns where such a client is now, it takes nothing of
+what others have kept of it.
+
 The number of fences is bounded; the oldest goes first.
 """
 
@@ -22,7 +26,7 @@ class Fence(NamedTuple):
     """Where the publications of a client come from."""
 
     source: str
-    """A neighbour, or the client itself."""
+    """A neighbour, or the client itself; empty if that is not known."""
     streams: int
     """How many streams the client had begun when it came there."""
 
@@ -43,8 +47,11 @@ class Fences:
         News may overtake each other: what is older than what is known says nothing.
         """
         known = self.homes.get(client)
-        if known is not None and known.streams >= fence.streams:
-            return False
+        if known is not None:
+            if known.streams > fence.streams:
+                return False
+            if known.streams == fence.streams and (known.source or not fence.source):
+                return False
         self.homes.pop(client, None)
         if len(self.homes) >= FENCES_MAX:
             del self.homes[next(iter(self.homes))]

@@ -8,17 +8,24 @@ nothing is known (the edge floods, or there are too many filters), anything may 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import msgspec
 
 from sapwood.errors import SapwoodError
 from sapwood.filters.filter import Filter
+from sapwood.protocol.core import Core
 from sapwood.protocol.effects import Effect, Record, Send
 from sapwood.protocol.events import NotificationsMissed
 from sapwood.protocol.machine import EventHandler, Machine, MessageHandler
 from sapwood.protocol.messages import Missed
+from sapwood.protocol.restoration import Restoration
 
 FILTERS_MAX = 64
 """Filters that bound a gap; with more of them, anything may be missing."""
+
+HELD_MAX = 4096
+"""Reports that are held at a time."""
 
 TESTS_MAX = 10_000
 """Pairs of filters compared because of one gap; beyond it, whoever wants anything is told."""
@@ -31,6 +38,13 @@ class Gaps(Machine):
     """Passes on what was missed to those whom it concerns."""
 
     name = "gaps"
+
+    def __init__(self, core: Core, restoration: Restoration) -> None:
+        super().__init__(core)
+        self.held: dict[tuple[str, str], Missed] = {}
+        """By source and link: what others have missed while this broker was restoring. Those
+        whom it concerns may not be linked yet."""
+        self._restoration = restoration
 
     def events(self) -> Mapping[type, EventHandler]:
         """The driver knows what a neighbour could not send."""
@@ -49,7 +63,26 @@ class Gaps(Machine):
         return self.pass_on(source, event.count, f"{source}-{self.core.id}", bounds)
 
     def _missed_behind(self, source: str, message: Missed, now: float) -> list[Effect]:
+        if self._restoration.is_active and len(self.held) < HELD_MAX:
+            key = (source, message.link)
+            known = self.held.get(key)
+            self.held[key] = message if known is None else _together(known, message)
+            return []
         return self.pass_on(source, message.count, message.link, self._parsed(message.filters))
+
+    def tick(self, now: float) -> list[Effect]:
+        """Pass on what was held, once everybody is here."""
+        if not self.held or self._restoration.is_active:
+            return []
+        held, self.held = self.held, {}
+        effects: list[Effect] = []
+        for (source, link), message in held.items():
+            effects += self.pass_on(source, message.count, link, self._parsed(message.filters))
+        return effects
+
+    def state(self) -> Any:
+        """What is held."""
+        return [[source, msgspec.to_builtins(one)] for (source, _), one in self.held.items()]
 
     def _told(self, neighbour: str) -> Bounds:
         """What could have come from a neighbour: what it was told that somebody wants."""
@@ -97,3 +130,12 @@ class Gaps(Machine):
         if bounds is None:
             return bool(wanted)
         return any(bound.overlaps(filter) for filter in wanted for bound in bounds)
+
+
+def _together(one: Missed, other: Missed) -> Missed:
+    """Two reports about the same link as one. What is not known of one is not known of both."""
+    count = one.count + other.count if one.count and other.count else 0
+    filters = tuple(dict.fromkeys((*one.filters, *other.filters)))
+    if not one.filters or not other.filters or len(filters) > FILTERS_MAX:
+        filters = ()
+    return Missed(count, one.link, filters)

@@ -161,6 +161,8 @@ class ClientMoved(_Message, frozen=True):
     client: Name
     streams: int
     """How many streams it had begun before: of two messages the one with more is the later."""
+    is_behind: bool = False
+    """To a broker that was restarted: the client was last heard of from the receiver's side."""
 
 
 class Refused(_Message, frozen=True):

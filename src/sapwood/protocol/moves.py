@@ -62,7 +62,14 @@ class Moves(Machine):
         return self._move(client, Fence(client, event.streams))
 
     def _moved(self, source: str, message: ClientMoved, now: float) -> list[Effect]:
-        return self._move(message.client, Fence(source, message.streams))
+        if not message.is_behind:
+            return self._move(message.client, Fence(source, message.streams))
+        nobody = Fence("", message.streams)
+        if message.client not in self.core.clients and self.core.fences.move(
+            message.client, nobody
+        ):
+            self._fences_changed()
+        return []
 
     def _move(self, client: str, fence: Fence) -> list[Effect]:
         """A client's publications come from a source; whoever is not behind it is told."""
@@ -89,7 +96,7 @@ class Moves(Machine):
         return [
             Send(neighbour, ClientMoved(client, fence.streams))
             for client, fence in self.core.fences.homes.items()
-            if fence.source != neighbour
+            if fence.source not in ("", neighbour)
         ]
 
     def link_down(self, neighbour: str, now: float) -> list[Effect]:
@@ -99,8 +106,13 @@ class Moves(Machine):
         return []
 
     def link_restarted(self, neighbour: str, now: float) -> list[Effect]:
-        """A neighbour is where it was, but has forgotten who has moved."""
-        return self.link_up(neighbour, now)
+        """A neighbour is where it was, but has forgotten who has moved, also to its own side."""
+        behind = [
+            Send(neighbour, ClientMoved(client, fence.streams, is_behind=True))
+            for client, fence in self.core.fences.homes.items()
+            if fence.source == neighbour
+        ]
+        return [*self.link_up(neighbour, now), *behind]
 
     # What is dropped
 
@@ -135,7 +147,7 @@ class Moves(Machine):
         """A client that moved publishes from a neighbour, or is a client here."""
         core = self.core
         for client, (source, _) in core.fences.homes.items():
-            if source != client and not core.neighbours.is_in_tree(source):
+            if source not in ("", client) and not core.neighbours.is_in_tree(source):
                 yield f"{client} is to publish from {source}, who is no neighbour"
         if core.forwarding.shares_publishers == bool(core.fences):
             yield "what neighbours may send is remembered for all of them though clients moved"

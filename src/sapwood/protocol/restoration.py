@@ -28,6 +28,7 @@ from sapwood.protocol.effects import Effect, Send
 from sapwood.protocol.machine import Machine, MessageHandler
 from sapwood.protocol.messages import (
     Advertise,
+    Missed,
     Subscribe,
     TableComplete,
     Unadvertise,
@@ -56,6 +57,8 @@ class Restoration(Machine):
         """Those of them whose advertisements are not complete yet, where they matter."""
         if core.config.spreads_advertisements:
             self.missing_advertisements.update(self.missing)
+        self.late: dict[str, None] = {}
+        """Those whose table was not complete in time: they miss what is forwarded without it."""
         self.until: float | None = None
         """When waiting for them ends; nothing has happened yet if there is no such time."""
         self.untold: dict[str, None] = {}
@@ -90,6 +93,7 @@ class Restoration(Machine):
                 self.untold_advertisements[neighbour] = None
         else:
             self._expect_no_more(neighbour)
+            return [*self._told_late(neighbour), *self._tell()]
         return self._tell()
 
     def link_aside(self, neighbour: str, now: float) -> list[Effect]:
@@ -139,7 +143,16 @@ class Restoration(Machine):
         else:
             self._expect_no_more(source)
         effects = self._sweep(source, advertisements_only=message.advertisements_only)
+        if not message.advertisements_only:
+            effects += self._told_late(source)
         return [*effects, *self._tell()]
+
+    def _told_late(self, neighbour: str) -> list[Effect]:
+        """Tell a neighbour whose table comes too late that something may have gone without it."""
+        if neighbour not in self.late:
+            return []
+        del self.late[neighbour]
+        return [Send(neighbour, Missed(0, f"{self.core.id}-{neighbour}"))]
 
     # Time
 
@@ -157,6 +170,7 @@ class Restoration(Machine):
         """Remove what was not told again in time, and wait for no table any longer than that."""
         self._begin(now)
         if self.until is not None and is_due(self.until, now, self.core.config.restore_seconds):
+            self.late.update(self.missing)
             self.missing.clear()
             self.missing_advertisements.clear()
         effects: list[Effect] = []
@@ -235,6 +249,7 @@ class Restoration(Machine):
         return {
             "missing": sorted(self.missing),
             "missing_advertisements": sorted(self.missing_advertisements),
+            "late": sorted(self.late),
             "until": self.until,
             "untold": sorted(self.untold),
             "untold_advertisements": sorted(self.untold_advertisements),

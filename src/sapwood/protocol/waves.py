@@ -207,7 +207,10 @@ class Waves(Machine):
     def _new_wave(
         self, number: tuple[int, int], parent: str | None, survey: bool, now: float
     ) -> Wave:
-        """A wave that waits for all neighbours that can be reached, but where it came from."""
+        """A wave that waits for all neighbours that can be reached, but where it came from.
+
+        After a restart, those that are expected and not back yet are out of reach as well.
+        """
         wave = Wave(number, parent, set(), now, survey)
         for name, neighbour in self.core.neighbours.items():
             if neighbour.in_tree and name != parent:
@@ -215,6 +218,7 @@ class Waves(Machine):
                     wave.skip([name])
                 else:
                     wave.waiting.add(name)
+        wave.skip(name for name in self._restoration.missing if name not in self.core.neighbours)
         if survey:
             wave.reports.append(self.core.report())
         return wave

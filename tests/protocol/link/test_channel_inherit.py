@@ -97,7 +97,7 @@ def test_what_is_kept_lost_and_acknowledged_is_all_that_was_pushed(
     in_flight = [one for one in story.sent[story.channel.acknowledged :] if one is not None]
     given_up_before = story.channel.given_up
     after = Channel(story.limits)
-    lost = after.inherit(story.channel, is_certain=is_certain)
+    lost = after.inherit(story.channel, lambda _: False, is_certain=is_certain)
     after.connect(0, 2**40)
     kept = [one for one in numbers_of(after.take()) if one is not None]
     lost_numbers = [
@@ -125,7 +125,7 @@ def test_a_spool_hands_over_each_notification_once(
     sent = sum(run.frames for run in spool.take(credit * SIZE))
     released = min(released, sent)
     spool.release(released)
-    kept, lost = spool.hand_over(sent_too=False)
+    kept, lost = spool.hand_over(lambda _: False, sent_too=False)
     assert sum(run.frames for run in lost) == sent - released
     assert sum(run.frames for run in kept) == pushed - released
     assert sum(run.frames for run in kept if run.data is None) == sent - released

@@ -136,7 +136,7 @@ def test_after_an_orderly_end_a_new_session_gets_what_was_not_acknowledged_too()
     assert (again.missed, net.nodes["B1"].counts["given_up"]) == (0, 0)
 
 
-def gaps(*, orderly: bool, lost: int = -1) -> list[int]:
+def gaps(*, orderly: bool, lost: int = -1, session: int = 2) -> list[int]:
     """What a subscriber at B1 is told of notifications that ended with a session of B2."""
     net, _ = network()
     subscriber = net.client("s", "B1")
@@ -147,7 +147,7 @@ def gaps(*, orderly: bool, lost: int = -1) -> list[int]:
         broker.say(Goodbye(SHUTDOWN, lost=lost))
     else:
         broker.leave()
-    neighbour(net, session=2)
+    neighbour(net, session=session)
     net.advance(0.1)
     return [one.count for one in subscriber.told if isinstance(one, Missed)]
 
@@ -156,6 +156,7 @@ def test_what_ended_with_the_old_session_is_told_to_subscribers() -> None:
     assert gaps(orderly=True, lost=0) == []  # nothing, and it is known
     assert gaps(orderly=True, lost=7) == [7]
     assert gaps(orderly=False) == [0]  # nobody knows how many
+    assert gaps(orderly=True, lost=0, session=3) == [0]  # the second one may have taken part
 
 
 def test_a_broker_that_cannot_restart_begins_anew() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from sapwood.protocol.client.deliveries import Deliveries
 from sapwood.protocol.client.publishing import Publishing
 from sapwood.protocol.fences import Fences
 from sapwood.protocol.link import keepalive
@@ -26,6 +27,7 @@ from sapwood.protocol.link.membership import Membership
 from sapwood.protocol.link.spool import FrameRun, MemorySpool
 from sapwood.protocol.restoration import Restoration
 from sapwood.sim.faithful import swarm
+from sim.faithful import test_crossing as crossing
 from sim.faithful import test_link_faults as faults
 from sim.faithful import test_moves as moves
 from sim.faithful.test_restarts import (
@@ -48,6 +50,10 @@ def scene_of(test: Callable[[], None]) -> Callable[[], Iterable[str]]:
             yield f"{test.__name__}: {failed!r}"
 
     return check
+
+
+def crossed_at_first() -> None:
+    crossing.cross_at_first(range(30, 90), (0.0, 0.3))
 
 
 def orderly_restart() -> None:
@@ -89,7 +95,7 @@ def acknowledged_before_it_came(original: Any) -> Any:
 
 
 def backlog_dropped(original: Any) -> Any:
-    def inherit(self: Channel, before: Channel, *, is_certain: bool) -> list[FrameRun]:
+    def inherit(self: Channel, before: Channel, keeps: Any, *, is_certain: bool) -> list[FrameRun]:
         before.spool.clear()
         return []
 
@@ -124,6 +130,29 @@ def repeated_to_the_next_broker(original: Any) -> Any:
     return begin_anew
 
 
+def last_welcome_wins(original: Any) -> Any:
+    return lambda self, known: not known.is_untouched
+
+
+def crossing_kept(original: Any) -> Any:
+    """Each side takes the connection that it has dialled itself."""
+
+    def cross(self: Dialing, line: Any, welcome: Any, known: Any, now: float) -> None:
+        self._node.membership.come_back(known, line, 0, welcome.credit, now)
+
+    return cross
+
+
+def challenged_whoever_it_is(original: Any) -> Any:
+    def unanswered(self: Admission, applicant: Any, now: float) -> None:
+        holder = self._node.peers.get(applicant.hello.id)
+        if holder is not None and holder.line is not None:
+            applicant.challenged = holder.line.number
+        original(self, applicant, now)
+
+    return unanswered
+
+
 def restored_at_once(original: Any) -> Any:
     return property(lambda self: False)
 
@@ -154,7 +183,7 @@ MUTANTS = {
     "back-off never ends": Mutant(Dialing, "_fail", attempts_end),
     "in flight is repeated": Mutant(Publishing, "begin_anew", repeated_to_the_next_broker),
     "restored at once": Mutant(
-        Restoration, "is_active", restored_at_once, scene_of(orderly_restart)
+        Restoration, "is_active", restored_at_once, swarm_of(103, 105, 240, 253)
     ),
     "old session accepted": Mutant(Admission, "_resumed", old_session_accepted),
     "stale streams deliver": Mutant(
@@ -163,10 +192,24 @@ MUTANTS = {
         lambda _: lambda *_: False,
         scene_of(moves.test_nothing_of_the_past_comes_after_what_is_published_elsewhere),
     ),
+    "repeats are delivered": Mutant(
+        Deliveries, "_is_repeated", lambda _: lambda *_: False, swarm_of(174, 308, 423)
+    ),
+    "of crossing dials both are kept": Mutant(
+        Dialing, "_cross", crossing_kept, scene_of(crossed_at_first)
+    ),
+    "of crossing dials the last one wins": Mutant(
+        Dialing, "_is_forgotten", last_welcome_wins, scene_of(crossed_at_first)
+    ),
+    "whoever has the name is sent away": Mutant(
+        Admission, "_unanswered", challenged_whoever_it_is, swarm_of(2605, 3577)
+    ),
     "neighbours are not looked back at": Mutant(
         Membership, "_look_back", nothing, swarm_of(502, 414, 509)
     ),
-    "late neighbours are not told": Mutant(Membership, "_greet", nothing, swarm_of(339, 595)),
+    "late neighbours are not told": Mutant(
+        Restoration, "_told_late", lambda _: lambda *_: [], swarm_of(339, 595, 13404)
+    ),
     "credit is never withheld": Mutant(
         Flow,
         "pushed",

@@ -37,6 +37,14 @@ REGRESSIONS = {
     3477: "a broker that was linked already began another stream by its own dial",
     4418: "reports of losses for a neighbour that was away went with its session",
     4542: "a welcome older than the stream made it begin anew, and repeat",
+    4962: "tables were restored between hello and welcome, and credit was never given",
+    7343: "a broker that had welcomed a client in vain kept what it published elsewhere away",
+    12922: "a broker that was restarted took what its neighbours had kept of a client that moved",
+    13404: "a neighbour whose table came too late was not told what went without it",
+    15553: "a restarted broker passed a report of losses on before its neighbours were back",
+    18514: "what was asked had settled though a neighbour was not back after a restart",
+    19526: "a broker was restarted twice, and took part in between without a neighbour",
+    19976: "what was kept for a broker was repeated after two restarts",
 }
 """Whoever changes what is drawn gives the seeds another meaning: the mutants have some of these
 mistakes, and find the seeds that show them."""

@@ -44,7 +44,15 @@ class SessionConfig(msgspec.Struct, frozen=True, kw_only=True):
         """How much the stream may hold: more than publishers may fill, so nothing is dropped."""
         return ChannelLimits(buffer_bytes=2 * self.buffer_bytes + 2 * BODY_BYTES_MAX)
 
-    def hello(self, *, credit: int, resume: tuple[Resume, ...], order: int, streams: int) -> Hello:
+    def hello(
+        self,
+        *,
+        credit: int,
+        resume: tuple[Resume, ...],
+        order: int,
+        streams: int,
+        is_astray: bool = False,
+    ) -> Hello:
         """How this client introduces itself, with where it stands."""
         return Hello(
             role=CLIENT,
@@ -58,6 +66,7 @@ class SessionConfig(msgspec.Struct, frozen=True, kw_only=True):
             resume=resume,
             order=order,
             streams=streams,
+            is_astray=is_astray,
         )
 
 

@@ -372,9 +372,10 @@ class ClientSession:
                 resume=self._streams.resumes(self.channel.received),
                 order=self.order,
                 streams=self._streams.begun,
+                is_astray=self._streams.is_astray,
             )
         )
-        self._streams.begun += 1
+        self._streams.ask()
 
     def _dial_failed(self, event: DialFailed, now: float) -> None:
         if event.dial == self._search.dial and self.state is SessionState.DIALING:
@@ -492,6 +493,7 @@ class ClientSession:
         """The broker answers the hello."""
         if isinstance(message, Goodbye):
             reason = message.reason or message.code
+            self._streams.answered()
             self._attempt_failed(Failed(reason, True, message.code, message.broker), now)
         elif not isinstance(message, Welcome):
             raise FrameError("a Hello is answered by Welcome or Goodbye")

@@ -33,12 +33,25 @@ class Streams:
         self.begun = 0
         """How many a broker may have begun, whether its welcome came or not: each hello may have.
         The broker that was told the highest number has the session now."""
+        self.is_astray = False
+        """Whether a broker may have begun one and its welcome was lost."""
+        self._was_astray = False
         self._left: dict[str, Stream] = {}
         """Those that have ended here, by broker."""
+
+    def ask(self) -> None:
+        """A hello was said: a broker may begin a stream."""
+        self.begun += 1
+        self._was_astray, self.is_astray = self.is_astray, True
+
+    def answered(self) -> None:
+        """The broker has answered, and has begun none."""
+        self.is_astray = self._was_astray
 
     def begin(self, welcome: Welcome) -> None:
         """Begin a stream with a broker; the one before has ended."""
         self.end()
+        self.is_astray = False
         self._left.pop(welcome.id, None)
         self.current = Stream(welcome.id, welcome.session, welcome.secret)
 
@@ -53,6 +66,7 @@ class Streams:
 
     def renew(self, secret: str) -> None:
         """Show another secret from now on, if the broker gave one."""
+        self.answered()
         if secret and self.current is not None:
             self.current = msgspec.structs.replace(self.current, secret=secret)
 

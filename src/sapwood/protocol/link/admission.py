@@ -303,7 +303,8 @@ class Admission:
             features=common_features(hello.features),
             routing=hello.routing,
             slow_policy=hello.slow_policy or node.config.client.slow_policy,
-            has_moved=is_client and any(one.broker != node.config.id for one in hello.resume),
+            has_moved=is_client
+            and (hello.is_astray or any(one.broker != node.config.id for one in hello.resume)),
             streams=hello.streams,
         )
         peer = node.membership.new_peer(said)

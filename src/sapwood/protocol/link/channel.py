@@ -19,7 +19,7 @@ No input or output happens here: a driver moves the bytes, and asks when to ackn
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import msgspec
@@ -208,15 +208,19 @@ class Channel:
         self._acknowledged_in = self.received
         return done
 
-    def inherit(self, before: Channel, *, is_certain: bool) -> list[FrameRun]:
+    def inherit(
+        self, before: Channel, keeps: Callable[[bytes], bool], *, is_certain: bool
+    ) -> list[FrameRun]:
         """Take over what a former stream to the same peer kept; return what is lost with it.
 
         A new session of the peer knows nothing of the former stream. What was never sent is sent
         now. What was sent and not acknowledged may have been passed on by the session that died,
         so it is lost, and the peer is told how many they were; unless it is certain that the
-        dead session had not looked at it.
+        dead session had not looked at it. Of control messages those are taken over, in their
+        places, of which `keeps` says so.
         """
-        kept, lost = before.spool.hand_over(sent_too=is_certain)
+        kept, lost = before.spool.hand_over(keeps, sent_too=is_certain)
+        self.spool.discard({run.data for run in kept if run.data is not None and not run.size})
         for run in kept:
             self.spool.append(run)
         self.spool.given_up += sum(run.frames for run in lost)

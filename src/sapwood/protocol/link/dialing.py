@@ -151,6 +151,7 @@ class Dialing:
         line = Line(event.connection, LineState.CALLING, now, address=target.address)
         target.line = line.number
         target.hello = self._hello()
+        line.has_no_credit = not target.hello.credit
         self._node.say(line, target.hello, now)
         return line
 
@@ -294,7 +295,8 @@ class Dialing:
             node.close(line, Goodbye(REPLACED, "the stream has gone on meanwhile"), now)
         elif not known.channel.can_connect(welcome.resumed):
             node.close(line, Goodbye(REPLACED, "the streams do not fit together"), now)
-            node.membership.remove(known, Goodbye(REPLACED), now)
+            if not _has_gone_on(known, line):
+                node.membership.remove(known, Goodbye(REPLACED), now)
         else:
             node.membership.come_back(known, line, welcome.resumed, welcome.credit, now)
 
@@ -332,3 +334,10 @@ class Dialing:
             node.membership.come_back(known, line, 0, welcome.credit, now)
         else:
             node.close(line, Goodbye(REPLACED, "there is a connection already"), now)
+
+
+def _has_gone_on(known: Peer, line: Line) -> bool:
+    """Whether a stream had another line since this one was dialled: then the answer is older."""
+    if known.line is not None:
+        return True
+    return known.away_since is not None and known.away_since > line.since

@@ -83,6 +83,8 @@ class Hello(_LinkMessage, frozen=True, kw_only=True):
     """Of a client: how much this session has published and got so far, in its own order."""
     streams: Count = 0
     """Of a client: how many streams this session may have begun before, at whichever brokers."""
+    is_astray: bool = False
+    """Of a client: whether a broker that was told so may have begun one and never said it."""
     durable: str = ""
     """Reserved: the name of a durable subscription."""
 

@@ -32,7 +32,7 @@ from sapwood.protocol.link.handshake import (
 )
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Introduction, Peer
-from sapwood.protocol.messages import CODEC, Missed
+from sapwood.protocol.messages import CODEC, ClientMoved, Missed
 from sapwood.protocol.neighbours import RESTART
 from sapwood.protocol.ports import ClientOrder, Remember
 from sapwood.wire.frames import HEADER_SIZE
@@ -55,8 +55,6 @@ class Membership:
         self._former = dict.fromkeys(config.expected, 0)
         """The sessions of the neighbours that the session before this one had."""
         self._former.update(zip(config.expected, config.expected_sessions, strict=False))
-        self._awaited = dict.fromkeys(config.expected)
-        """Those of them that have not come yet."""
         self._remembered = Remember(config.expected, config.expected_sessions)
 
     # Credit
@@ -68,9 +66,10 @@ class Membership:
         who send to it are held back at half, and what is under way then must still fit. The more
         there are, the less each may send ahead.
         """
-        config, peers = self._node.config, self._node.peers
-        share = config.link.buffer_bytes // 2 // (len(peers) + 1)
-        return min(config.limits(is_client=is_client).window_bytes, max(share, WINDOW_BYTES_MIN))
+        config = self._node.config
+        share = config.link.buffer_bytes // 2 // (len(self._node.peers) + 1)
+        limit = config.client.window_bytes if is_client else config.link.window_bytes
+        return limit if limit <= share else max(share, min(limit, WINDOW_BYTES_MIN))
 
     def credit(self, *, is_client: bool) -> int:
         """How many bytes of notifications may come over a new line.
@@ -162,13 +161,11 @@ class Membership:
         if before is not None and restarts:
             self._inherit(peer, before, now)
         if peer.in_tree and before is not None:
-            self._report_lost(before, now)
+            self._report_lost(before, peer, now)
         elif peer.in_tree and had_stream and RESTART not in peer.features:
             self.report(peer.name, 0, now)
         elif peer.in_tree:
             self._look_back(peer, now)
-        if peer.in_tree:
-            self._greet(peer)
         self._remember()
 
     def _link_up(self, peer: Peer, now: float, *, restarted: bool) -> None:
@@ -189,26 +186,26 @@ class Membership:
     def _inherit(self, peer: Peer, before: Peer, now: float) -> None:
         """What was kept for the former session goes to the new one.
 
-        Of control messages only reports of losses do: the others are about tables, and those are
-        told anew.
+        Of control messages only reports of losses do, and which clients have moved: the others are
+        about tables, and those are told anew. A move keeps its place among the notifications, even
+        if it was told anew as well: what was kept before it is older than the move.
         """
         node = self._node
-        reports = [
-            data
-            for data in before.channel.spool.control_messages()
-            if isinstance(CODEC.decode(data[HEADER_SIZE:]), Missed)
-        ]
-        lost = peer.channel.inherit(before.channel, is_certain=before.ended_orderly)
+        lost = peer.channel.inherit(
+            before.channel, _outlives_sessions, is_certain=before.ended_orderly
+        )
         node.counts["given_up"] += sum(run.frames for run in lost)
         peer.given_up_seen = peer.channel.given_up
         node.rows.dropped(peer, lost, now)
-        for data in reports:
-            peer.channel.push_control(data)
         node.touch(peer)
 
-    def _report_lost(self, before: Peer, now: float) -> None:
-        """What the former session had still to send ended with it."""
-        if not before.ended_orderly or before.lost_there:
+    def _report_lost(self, before: Peer, peer: Peer, now: float) -> None:
+        """What the former session had still to send ended with it.
+
+        If there was a session between the two, it may have taken part without this broker.
+        """
+        is_next = peer.session == before.session + 1
+        if not before.ended_orderly or before.lost_there or not is_next:
             self.report(before.name, max(0, before.lost_there), now)
 
     def report(self, name: str, count: int, now: float) -> None:
@@ -235,19 +232,6 @@ class Membership:
             return
         self.report(peer.name, 0, now)
 
-    def _greet(self, peer: Peer) -> None:
-        """Tell a neighbour that comes too late that this broker has taken part without it.
-
-        Until now nothing was forwarded to it: what it wants was not known.
-        """
-        node = self._node
-        if peer.name in self._awaited:
-            del self._awaited[peer.name]
-            if not node.broker.is_restoring:
-                missed = Missed(0, f"{node.config.id}-{peer.name}")
-                peer.channel.push_control(CODEC.encode(missed))
-                node.touch(peer)
-
     def come_back(self, peer: Peer, line: Line, received: int, credit: int, now: float) -> None:
         """A neighbour or client goes on with its stream over a new line."""
         node = self._node
@@ -269,9 +253,11 @@ class Membership:
         peer.progress_at = now
         peer.ended_orderly, peer.lost_there = False, -1
         peer.channel.withheld = bool(peer.holders) or is_restoring
-        granted = 0 if is_restoring else None
+        granted = 0 if is_restoring or line.has_no_credit else None
         node.rows.delivered(peer, peer.channel.connect(received, credit, granted), now)
         node.keepalive.watch(line, now)
+        if line.has_no_credit:
+            node.acknowledge(peer, now)  # the tables may be restored since that was said
 
     # Going
 
@@ -366,3 +352,8 @@ class Membership:
         if remembered != self._remembered:
             self._remembered = remembered
             node.do(remembered)
+
+
+def _outlives_sessions(data: bytes) -> bool:
+    """Whether a control message for one session of a neighbour is for the next one, too."""
+    return isinstance(CODEC.decode(data[HEADER_SIZE:]), Missed | ClientMoved)

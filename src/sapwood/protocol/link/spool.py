@@ -10,7 +10,7 @@ back. Whatever a spool gives up keeps its place as a number of frames, since bot
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple, Protocol
 
 from sapwood.wire.frames import HEADER_SIZE
@@ -65,16 +65,18 @@ class Spool(Protocol):
         What was sent can be given up only while there is no connection.
         """
 
-    def hand_over(self, *, sent_too: bool) -> tuple[list[FrameRun], list[FrameRun]]:
+    def hand_over(
+        self, keeps: Callable[[bytes], bool], *, sent_too: bool
+    ) -> tuple[list[FrameRun], list[FrameRun]]:
         """Empty the spool for a stream that takes its place: notifications kept, and lost ones.
 
         What was sent and not acknowledged is lost, unless it is kept, too; what is lost has its
         place among what is kept, as a number of frames. Control messages belong to the old
-        stream and go with it.
+        stream and go with it, but for those to be kept: they stay in their places.
         """
 
-    def control_messages(self) -> list[bytes]:
-        """The control messages that are kept, as frames."""
+    def discard(self, frames: Collection[bytes]) -> None:
+        """Forget control messages that wait."""
 
     def clear(self) -> list[FrameRun]:
         """Forget everything; the notifications that are given up by that."""
@@ -236,8 +238,14 @@ class MemorySpool:
             kept.append(run)
         return kept
 
-    def hand_over(self, *, sent_too: bool) -> tuple[list[FrameRun], list[FrameRun]]:
+    def hand_over(
+        self, keeps: Callable[[bytes], bool], *, sent_too: bool
+    ) -> tuple[list[FrameRun], list[FrameRun]]:
         """Empty the spool for a stream that takes its place: notifications kept, and lost ones."""
+
+        def is_kept(run: FrameRun) -> bool:
+            return bool(run.size) or run.data is None or keeps(run.data)
+
         if self._partly:
             self._cut()
         kept: list[FrameRun] = []
@@ -246,18 +254,19 @@ class MemorySpool:
             if run.size and not sent_too:
                 lost.append(run._replace(in_doubt=True))
                 kept.append(FrameRun(None, run.frames, 0))
-            elif run.size or run.data is None:
+            elif is_kept(run):
                 kept.append(run._replace(in_doubt=False))
-        kept += [run for run in self._waiting if run.size or run.data is None]
+        kept += filter(is_kept, self._waiting)
         self._sent.clear()
         self._waiting.clear()
         self.size = self.control_size = 0
         return kept, lost
 
-    def control_messages(self) -> list[bytes]:
-        """The control messages that are kept, as frames."""
-        runs = (*self._sent, *self._waiting)
-        return [run.data for run in runs if run.data is not None and not run.size]
+    def discard(self, frames: Collection[bytes]) -> None:
+        """Forget control messages that wait."""
+        gone = [run for run in self._waiting if not run.size and run.data in frames]
+        self.control_size -= sum(len(run.data) for run in gone if run.data is not None)
+        self._waiting = deque(run for run in self._waiting if run not in gone)
 
     def clear(self) -> list[FrameRun]:
         """Forget everything; the notifications that are given up by that."""

@@ -92,8 +92,11 @@ class Wanted:
         return self.answers[-1].is_settled if self.answers else None
 
     def had_settled(self, at: float) -> bool:
-        """Whether it was known to be in effect everywhere at a time."""
-        before = [one for one in self.answers if one.at <= at]
+        """Whether it was known to be in effect everywhere before a time.
+
+        What happens at one moment has no order: without delays that may be much.
+        """
+        before = [one for one in self.answers if one.at < at]
         return bool(before and before[-1].is_settled)
 
 
