@@ -14,8 +14,8 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
     diameter: int
     """Links between the two brokers that are farthest apart."""
     delay_max: float
-    """Longest time over one link (δmax), in seconds: of beacons and checks, which wait for
-    nothing."""
+    """Longest time over one link (δmax), in seconds: of beacons and checks, which wait for nothing.
+    Where it is measured, the largest round trip of the last hour: twice the way, to be safe."""
     delay_min: float = 0.0
     """Shortest time over one link (δmin)."""
     wait_max: float = 0.0
