@@ -102,6 +102,13 @@ def test_a_time_is_not_negative(name: str) -> None:
             "against 3 s + 20 · 1 s = 23 s",
         ),
         (
+            {"height": 7, "diameter": 7, "delay_max": 1.0, "delay_min": 1.0},
+            {},
+            "beacon_period is 3 s; wanted A > beacon period + height · delay_max, and A = "
+            "3 · beacon period + height · (delay_max − delay_min) + 2 · tick = 10 s "
+            "against 3 s + 7 · 1 s = 10 s",
+        ),
+        (
             {"delay_max": 0.5},
             {"lock_time": 23.0},
             "lock_time is 23 s; wanted lock time ≥ max(4 s, 4 · ring_max · delay) = max(4 s, "
@@ -138,6 +145,7 @@ def test_what_is_impossible_is_said_with_formula_and_numbers(
         ({"height": 6, "delay_max": 1.0, "delay_min": 1.0}, {}),
         ({"delay_max": 0.5}, {"lock_time": 24.0}),
         ({"brokers": 1, "height": 0, "diameter": 0}, {}),
+        ({"height": 1, "diameter": 2, "depth_max": 2, "ring_max": 3}, {}),
     ],
 )
 def test_what_is_just_possible_is_not_refused(
