@@ -5,9 +5,9 @@ may have another one for its *scope*: then a neighbour is owed only the entries 
 its own entries there. Subscriptions travel only towards advertisements they overlap, so the table
 of advertisements is the scope of that of subscriptions.
 
-With each filter the table holds the text that said it, as it was received. The text is what was told;
-the filter is only what it means here. Two ends of an edge compare texts (``stabilize``), so that
-releases which write the same filter in different ways still agree.
+With each filter the table holds the text that said it, as it was received. The text is what was
+told; the filter is only what it means here. The two ends of an edge compare texts, so that releases
+which write the same filter in different ways still agree.
 """
 
 from __future__ import annotations

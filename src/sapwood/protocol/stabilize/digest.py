@@ -1,9 +1,9 @@
 """Digests of tables: what two ends of an edge compare instead of the tables themselves.
 
-A table told over an edge is a set of lines, each an id and a text. Its digest is that of the sorted
-lines, encoded so that no line can be mistaken for two; the digest of nothing is empty. A large table
-is compared in *buckets*, each by itself: an id is always in the same one, so a difference costs one
-bucket. A bucket travels in parts, so that it does not hold up what is behind it.
+A table told over an edge is a set of lines, each an id and a text. Its digest is that of the
+sorted lines, encoded so that no line can be mistaken for two; the digest of nothing is empty. A
+large table is compared in *buckets*, each by itself: an id is always in the same one, so a
+difference costs one bucket. A bucket travels in parts, none of them large.
 """
 
 from __future__ import annotations
