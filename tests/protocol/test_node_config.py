@@ -7,7 +7,9 @@ import msgspec
 from sapwood.protocol.broker import BrokerConfig
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.node_config import NodeConfig
-from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
+from sapwood.protocol.stabilize.settings import Refresh, StabilizationSettings, TreeSettings
+
+SCHEMES: tuple[Refresh, ...] = ("digest", "batch", "hop-lease", "off")
 
 
 def test_the_broker_gets_its_part() -> None:
@@ -41,8 +43,8 @@ def test_the_broker_gets_its_part() -> None:
 
 def test_what_is_offered_follows_from_the_scheme() -> None:
     found = {}
-    for scheme in ("digest", "batch", "hop-lease", "off"):
-        settings = StabilizationSettings(refresh=scheme, refresh_seconds=8.0)  # type: ignore[arg-type]
+    for scheme in SCHEMES:
+        settings = StabilizationSettings(refresh=scheme, refresh_seconds=8.0)
         config = NodeConfig(id="B1", stabilization=settings)
         found[scheme] = [
             (config.features(is_client=one), config.refresh_seconds(is_client=one))

@@ -56,8 +56,8 @@ def test_a_time_that_makes_no_sense_is_now(at: float) -> None:
 
 def test_a_broker_that_cannot_compare_is_left_alone() -> None:
     client = Client()
-    for welcome in ({"refresh": 0.0}, {"features": ()}):
-        client.welcome(**welcome)  # type: ignore[arg-type]
+    for refresh, features in ((0.0, (REFRESH,)), (30.0, ())):
+        client.welcome(refresh, features)
         client.refreshing.asked(Repeat())
         assert (client.refreshing.due(5.0), client.refreshing.at) == ([], inf)
 
@@ -65,10 +65,10 @@ def test_a_broker_that_cannot_compare_is_left_alone() -> None:
 def test_it_answers_in_its_own_words_and_with_its_own_ids() -> None:
     client = Client()
     client.refreshing.due(5.0)
-    assert not client.refreshing.is_asked
+    asked = [client.refreshing.is_asked]
     client.refreshing.asked(Repeat("s"))
     client.refreshing.asked(Repeat("a"))
-    assert client.refreshing.is_asked
+    assert [*asked, client.refreshing.is_asked] == [False, True]
     said = client.comparison
     assert client.refreshing.due(6.0) == [
         Whole("s", ((client.subscription.name, "1 = a"),), said.subscriptions),

@@ -9,7 +9,7 @@ right is taken from a second network with the same clients, in which nothing was
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from random import Random
 from typing import Any, Final
 
@@ -37,6 +37,7 @@ from sapwood.protocol.messages import (
 from sapwood.protocol.neighbours import REFRESH, refresh_features
 from sapwood.protocol.ports import TICK_SECONDS
 from sapwood.protocol.restoration import Stale
+from sapwood.protocol.stabilize.edge_tables import TABLES
 from sapwood.protocol.stabilize.refresh import Edge as RefreshEdge
 from sapwood.protocol.stabilize.refresh import Refreshing
 from sapwood.protocol.stabilize.settings import StabilizationSettings
@@ -325,14 +326,14 @@ class Perturbed:
                     random.choice((0, -7, 10**9)),
                     random.random() < 0.5,
                     random.choice((0, 1, 10**9)),
-                    {(random.choice("sa"), 0): random.choice((1, 2, 3, 10**6))},
-                    Partial(random.choice("sa"), 0, 1, 2, 1, lines),
+                    {(random.choice(TABLES), 0): random.choice((1, 2, 3, 10**6))},
+                    Partial(random.choice(TABLES), 0, 1, 2, 1, lines),
                 )
         machine.look_at = random.choice(WRONG_TIMES)
         machine.look_at_clients_at = random.choice(WRONG_TIMES)
         machine.expire_at = random.choice((*WRONG_TIMES, machine.expire_at))
         if self.scheme == "hop-lease":
-            junk = {("s", self._some_id()): None, ("a", self._some_id()): None}
+            junk = {(name, self._some_id()): None for name in TABLES}
             machine._leases.flags = dict.fromkeys((*broker.neighbours, "stranger"), junk)
         else:
             for name in broker.neighbours:
@@ -344,8 +345,8 @@ class Perturbed:
     def _junk(self) -> Message:
         random = self.random
         one, text = self._some_id(), self._some_text()
-        digests = [random.choice((b"", random.randbytes(16))) for _ in range(2)]
-        table = random.choice("sa")
+        one_digest, other = (random.choice((b"", random.randbytes(16))) for _ in range(2))
+        table = random.choice(TABLES)
         return random.choice(
             (
                 Subscribe(one, text),
@@ -353,11 +354,11 @@ class Perturbed:
                 Unsubscribe(one),
                 Advertise(one, text),
                 Unadvertise(one),
-                Refresh(random.choice(list(ALGORITHMS)), 0, 1, *digests),
-                Refresh("unheard-of", 9, 3, *digests),
-                Repeat(table, random.choice((0, 5)), random.choice((1, 3))),  # type: ignore[arg-type]
-                Whole(table, ((one, text),), digests[0], 0, 1, random.randrange(2), 2),  # type: ignore[arg-type]
-                Whole(table, ((one, text),), digests[1]),  # type: ignore[arg-type]
+                Refresh(random.choice(list(ALGORITHMS)), 0, 1, one_digest, other),
+                Refresh("unheard-of", 9, 3, one_digest, other),
+                Repeat(table, random.choice((0, 5)), random.choice((1, 3))),
+                Whole(table, ((one, text),), one_digest, 0, 1, random.randrange(2), 2),
+                Whole(table, ((one, text),), other),
                 EdgeRouting(random.choice(list(ALGORITHMS))),
                 TableComplete(),
             )
@@ -417,6 +418,3 @@ def last_wrong(net: Perturbed, right: Any, seconds: float, step: float = 0.1) ->
     net.kernel.at(since, look)
     net.kernel.run(since + seconds)
     return last
-
-
-Look = Callable[[], None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import nan
 
 import pytest
@@ -136,12 +137,11 @@ def test_a_comparison_is_small_whatever_the_tables_hold() -> None:
     broker = new_broker(advertisements_required=True)
     sizes = []
     for number in range(100):
-        for source, message in [
-            ("c.1", Subscribe(f"s{number}", f"a = {number} and b = 'some text'")),
-            ("c.1", Advertise(f"a{number}", f"a = {number}")),
-            ("M", Advertise(f"a{number}", f"a = {number}")),
-        ]:
-            broker.handle(ControlReceived(source, message), 0.0)
+        wanted = Subscribe(f"s{number}", f"a = {number} and b = 'some text'")
+        broker.handle(ControlReceived("c.1", wanted), 0.0)
+        for source in ("c.1", "M"):
+            advertised = Advertise(f"a{number}", f"a = {number}")
+            broker.handle(ControlReceived(source, advertised), 0.0)
     for at in (PERIOD, 2 * PERIOD):
         sent = [one for one in handle(broker, Tick(), at) if isinstance(one, Send)]
         sizes += [len(CODEC.encode(one.message)) for one in sent if one.destination in "NM"]
@@ -170,7 +170,9 @@ def test_equal_tables_are_not_talked_about() -> None:
     ],
     ids=["lost", "surplus", "changed", "in other words"],
 )
-def test_what_was_spoilt_is_asked_for_and_replaced_as_one_change(spoil) -> None:  # type: ignore[no-untyped-def]
+def test_what_was_spoilt_is_asked_for_and_replaced_as_one_change(
+    spoil: Callable[[Broker], object],
+) -> None:
     broker = new_broker()
     tell(broker, "N", Subscribe("x", "a = 1"))
     right = broker.snapshot()["subscribing"]

@@ -78,8 +78,10 @@ class Refreshing:
             tables = self._lines("s"), self._lines("a")
             buckets = buckets_for(max(map(len, tables)))
             for bucket in range(buckets):
-                digests = [digest(in_bucket(one, bucket, buckets).items()) for one in tables]
-                messages.append(Refresh("", bucket, buckets, *digests))
+                wanted, advertised = (
+                    digest(in_bucket(one, bucket, buckets).items()) for one in tables
+                )
+                messages.append(Refresh("", bucket, buckets, wanted, advertised))
         return messages
 
     def _lines(self, table: TableName) -> dict[str, str]:

@@ -157,10 +157,13 @@ class Refreshing(Machine):
             return batch(core, tables, neighbour, bucket, buckets)
         if self._is_leased:
             return renewal(core, tables, neighbour, bucket, buckets)
-        digests = [digest(tables.owed(neighbour, one, bucket, buckets).items()) for one in TABLES]
+        wanted, advertised = (
+            digest(tables.owed(neighbour, one, bucket, buckets).items()) for one in TABLES
+        )
         sends = core.neighbours[neighbour].sends
         is_complete = self._restoration.has_told(neighbour)
-        return [Send(neighbour, Refresh(sends, bucket, buckets, *digests, is_complete))]
+        said = Refresh(sends, bucket, buckets, wanted, advertised, is_complete)
+        return [Send(neighbour, said)]
 
     def _say_at_once(self, neighbour: str, now: float) -> list[Effect]:
         """The stream is new, or goes on: compare at once, and wait for nothing older."""
