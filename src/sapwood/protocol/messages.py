@@ -175,13 +175,11 @@ class Refresh(_Message, frozen=True):
     """What the receiver has of the sender must have these digests; if not, it asks for it.
 
     Sent behind everything else that was told, so that there is no doubt what they are compared
-    with. A large table is compared in buckets, one after the other.
+    with.
     """
 
     routing: Name = ""
     """How the receiver learns what to send to the sender, as `EdgeRouting` says it; of a broker."""
-    bucket: int = 0
-    buckets: int = 1
     subscriptions: Digest = b""
     advertisements: Digest = b""
     is_complete: bool = True
@@ -189,11 +187,14 @@ class Refresh(_Message, frozen=True):
 
 
 class Repeat(_Message, frozen=True):
-    """The receiver has to tell once more what it told, or had to tell, in a bucket of a table."""
+    """The receiver has to tell once more what it told, or had to tell, of a table.
+
+    Only of the buckets whose digest is another one than here, where digests are given.
+    """
 
     table: TableName = "s"
-    bucket: int = 0
-    buckets: int = 1
+    digests: tuple[Digest, ...] = ()
+    """What the sender holds: bucket by bucket."""
 
 
 class Whole(_Message, frozen=True):

@@ -323,10 +323,9 @@ class Perturbed:
                 machine.edges[name] = RefreshEdge(
                     random.choice(WRONG_TIMES),
                     random.choice((*WRONG_TIMES, *[self.kernel.now + self.period] * 5)),
-                    random.choice((0, -7, 10**9)),
                     random.random() < 0.5,
                     random.choice((0, 1, 10**9)),
-                    {(random.choice(TABLES), 0): random.choice((1, 2, 3, 10**6))},
+                    {random.choice(TABLES): random.choice((1, 2, 3, 10**6))},
                     Partial(random.choice(TABLES), 0, 1, 2, 1, lines),
                 )
         machine.look_at = random.choice(WRONG_TIMES)
@@ -354,9 +353,9 @@ class Perturbed:
                 Unsubscribe(one),
                 Advertise(one, text),
                 Unadvertise(one),
-                Refresh(random.choice(list(ALGORITHMS)), 0, 1, one_digest, other),
-                Refresh("unheard-of", 9, 3, one_digest, other),
-                Repeat(table, random.choice((0, 5)), random.choice((1, 3))),
+                Refresh(random.choice(list(ALGORITHMS)), one_digest, other),
+                Refresh("unheard-of", one_digest, other),
+                Repeat(table, random.choice(((), (one_digest, other)))),
                 Whole(table, ((one, text),), one_digest, 0, 1, random.randrange(2), 2),
                 Whole(table, ((one, text),), other),
                 EdgeRouting(random.choice(list(ALGORITHMS))),

@@ -11,18 +11,15 @@ from sapwood.protocol.stabilize.whole import Partial
 from sapwood.routing.strategy import Entry
 
 
-def test_buckets_of_what_is_owed_are_the_whole_of_it() -> None:
+def test_what_is_owed_is_as_it_is_told() -> None:
     broker = new_broker(routing="identity")
     tables = refreshing(broker)._tables
     for number in range(20):
         tell(broker, "c.1", Subscribe(str(number), f"{number} = a"))
-    found = [tables.owed("N", "s", bucket, 3) for bucket in range(3)]
-    assert {key: text for part in found for key, text in part.items()} == {
+    assert tables.owed("N", "s") == {
         Filter(f"a = {number}").id: f"a = {number}" for number in range(20)
     }
-    assert all(bucket_of(key, 3) == one for one, part in enumerate(found) for key in part)
-    assert tables.owed("unknown", "s", 0, 1) == tables.owed("N", "a", 0, 1) == {}
-    assert (tables.buckets("N"), tables.buckets("unknown")) == (1, 1)
+    assert tables.owed("unknown", "s") == tables.owed("N", "a") == {}
 
 
 def test_what_is_held_is_word_for_word_and_without_what_is_stale() -> None:
@@ -31,11 +28,11 @@ def test_what_is_held_is_word_for_word_and_without_what_is_stale() -> None:
     tell(broker, "N", Subscribe("x", "1 = a"))
     tell(broker, "N", Subscribe("y", "2 = a"))
     tell(broker, "N", Advertise("x", "3 = a"))
-    assert tables.held("N", "s", 0, 1) == {"x": "1 = a", "y": "2 = a"}
-    assert tables.held("N", "a", 0, 1) == {"x": "3 = a"}
+    assert tables.held("N", "s") == {"x": "1 = a", "y": "2 = a"}
+    assert tables.held("N", "a") == {"x": "3 = a"}
     broker.restoration.stale["N"] = Stale(60.0, {"x": None}, {})
-    assert tables.held("N", "s", 0, 1) == {"y": "2 = a"}
-    assert tables.held("N", "a", 0, 1) == {"x": "3 = a"}
+    assert tables.held("N", "s") == {"y": "2 = a"}
+    assert tables.held("N", "a") == {"x": "3 = a"}
 
 
 def test_a_line_in_the_wrong_bucket_is_not_taken() -> None:

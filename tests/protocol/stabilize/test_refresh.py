@@ -46,6 +46,7 @@ from sapwood.protocol.messages import (
 )
 from sapwood.protocol.neighbours import REFRESH, RESTART
 from sapwood.protocol.restoration import Stale
+from sapwood.protocol.stabilize.digest import bucket_of
 from sapwood.routing.strategy import Entry
 
 ONE, TWO = Filter("a = 1"), Filter("a = 2")
@@ -249,11 +250,8 @@ def test_what_was_told_is_put_right_by_every_comparison() -> None:
     "message",
     [
         Refresh("unheard-of"),
-        Refresh("covering", bucket=1),
-        Refresh("covering", bucket=-1, buckets=2),
-        Refresh("covering", buckets=0),
         Refresh("covering", subscriptions=b"short"),
-        Repeat("s", bucket=3, buckets=2),
+        Repeat("s", (b"short",)),
         Whole("s", digest=b"short"),
         Whole("s", part=1),
         Whole("s", parts=10**6),
@@ -310,36 +308,33 @@ def carried(effects: list[Effect], source: str, target: Broker, now: float) -> l
     return found
 
 
-def test_a_large_table_is_compared_a_bucket_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sapwood.protocol.stabilize.digest.BUCKET_ENTRIES", 20)
-    monkeypatch.setattr("sapwood.protocol.stabilize.digest.PART_BYTES", 256)
+def test_of_a_large_table_only_the_buckets_that_differ_are_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sapwood.protocol.stabilize.digest.BUCKET_ENTRIES", 10)
+    monkeypatch.setattr("sapwood.protocol.stabilize.digest.PART_BYTES", 128)
     broker, other = new_broker(routing="simple"), new_broker(id="N", routing="simple")
     handle(other, link_up("B"))
-    for number in range(50):
+    for number in range(100):
         told = broker.handle(ControlReceived("c.1", Subscribe(str(number), f"a = {number}")), 0.0)
         carried(told, "B", other, 0.0)
     right = other.subscriptions.texts("B")
-    assert len(right) == 50
-    for entry in other.subscriptions.of("B")[::10]:
-        other.remove(other.subscriptions, "B", entry.id)
+    assert len(right) == 100
+    other.remove(other.subscriptions, "B", "c.1/7")
+    other.add(other.subscriptions, Entry("B", "c.1/8", TWO))
     other.tell_all()
-    seen: list[tuple[int, int]] = []
-    for at in (30.0, 40.0, 50.0):
-        assert broker.next_at == pytest.approx(at)
-        said = broker.handle(Tick(), at)
-        seen += [
-            (one.message.bucket, one.message.buckets)
-            for one in said
-            if isinstance(one, Send) and one.destination == "N" and type(one.message) is Refresh
-        ]
-        asked = carried(said, "B", other, at)
-        answer = carried(asked, "N", broker, at)
-        assert len(answer) > 1  # in parts
-        assert all(len(CODEC.encode(one.message)) < 400 for one in answer)  # type: ignore[union-attr]
-        carried(answer, "B", other, at)
-    assert seen == [(1, 3), (2, 3), (0, 3)]  # the first was compared when the link came
+    asked = carried(broker.handle(Tick(), PERIOD), "B", other, PERIOD)
+    (question,) = [one.message for one in asked if isinstance(one, Send)]
+    assert isinstance(question, Repeat)
+    assert len(question.digests) == 10
+    answer = [one for one in carried(asked, "N", broker, PERIOD) if isinstance(one, Send)]
+    buckets = {bucket_of(f"c.1/{number}", 10) for number in (7, 8)}
+    assert {one.message.bucket for one in answer if isinstance(one.message, Whole)} == buckets
+    assert len(answer) > len(buckets)  # in parts
+    assert all(len(CODEC.encode(one.message)) < 400 for one in answer)
+    carried(list(answer), "B", other, PERIOD)
     assert other.subscriptions.texts("B") == right
-    assert refreshing(other).counts == {"mismatch": 3, "repaired": 5}
+    assert refreshing(other).counts == {"mismatch": 1, "repaired": 2}
 
 
 def test_a_part_out_of_turn_throws_away_what_came_before() -> None:

@@ -5,9 +5,17 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.protocol.messages import CODEC, Whole
-from sapwood.protocol.stabilize.digest import digest
-from sapwood.protocol.stabilize.whole import PARTS_MAX, Partial, following, is_possible, whole
+from sapwood.protocol.messages import CODEC, Repeat, Whole
+from sapwood.protocol.stabilize.digest import BUCKETS_MAX, digest, divided
+from sapwood.protocol.stabilize.whole import (
+    PARTS_MAX,
+    Partial,
+    answer,
+    can_answer,
+    following,
+    is_possible,
+    whole,
+)
 from sapwood.wire.frames import HEADER_SIZE
 
 TEXTS = st.dictionaries(st.text("abc", max_size=3), st.sampled_from(["x", "y" * 40_000]))
@@ -16,7 +24,7 @@ TEXTS = st.dictionaries(st.text("abc", max_size=3), st.sampled_from(["x", "y" * 
 @given(TEXTS)
 def test_what_is_told_arrives(texts: dict[str, str]) -> None:
     partial: Partial | None = None
-    messages = whole("s", 2, 7, texts)
+    messages = whole("s", texts)
     for message in messages:
         arrived = CODEC.decode(CODEC.encode(message)[HEADER_SIZE:])
         assert arrived == message
@@ -54,3 +62,23 @@ def test_nobody_may_send_parts_for_ever() -> None:
     assert is_possible(Whole("s", parts=PARTS_MAX))
     assert not is_possible(Whole("s", parts=PARTS_MAX + 1))
     assert not is_possible(Whole("s", part=-1))
+
+
+def test_only_buckets_that_differ_are_told() -> None:
+    texts = {str(number): "x" for number in range(20)}
+    held = divided(texts, 3)
+    del held[1][next(iter(held[1]))]
+    asked = Repeat("a", tuple(digest(one.items()) for one in held))
+    (told,) = answer(asked, texts)
+    assert (told.table, told.bucket, told.buckets) == ("a", 1, 3)
+    assert dict(told.entries) == divided(texts, 3)[1]
+    right = Repeat("a", tuple(digest(one.items()) for one in divided(texts, 3)))
+    assert answer(right, texts) == []
+    assert answer(Repeat("a", (b"", b"")), {}) == []
+    assert answer(Repeat("a"), {}) == whole("a", {}) == [Whole("a")]
+
+
+def test_questions_that_make_no_sense_are_not_answered() -> None:
+    assert can_answer(Repeat("s", (b"", bytes(16))))
+    assert not can_answer(Repeat("s", (b"short",)))
+    assert not can_answer(Repeat("s", (b"",) * (BUCKETS_MAX + 1)))

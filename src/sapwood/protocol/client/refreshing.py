@@ -10,19 +10,17 @@ from __future__ import annotations
 
 from math import inf
 
+from msgspec.structs import replace
+
 from sapwood.protocol.client.requests import Requests
 from sapwood.protocol.due import is_due
 from sapwood.protocol.link.handshake import Welcome
-from sapwood.protocol.messages import Message, Refresh, Repeat, TableName, Whole
+from sapwood.protocol.messages import Message, Refresh, Repeat, TableName
 from sapwood.protocol.neighbours import REFRESH
-from sapwood.protocol.stabilize.digest import (
-    bucket_of,
-    buckets_for,
-    digest,
-    in_bucket,
-    is_bucket,
-    parts,
-)
+from sapwood.protocol.stabilize.digest import digest
+from sapwood.protocol.stabilize.whole import answer, can_answer
+
+_TABLES: tuple[TableName, TableName] = ("s", "a")
 
 
 class Refreshing:
@@ -54,34 +52,21 @@ class Refreshing:
         return bool(self._answers)
 
     def asked(self, repeat: Repeat) -> None:
-        """The broker wants to be told everything in a bucket; what cannot be is ignored."""
-        bucket, buckets = repeat.bucket, repeat.buckets
-        if not self.seconds or not is_bucket(bucket, buckets):
+        """The broker wants to be told what it does not hold; what makes no sense is ignored."""
+        if not self.seconds or not can_answer(repeat):
             return
-        said = digest(in_bucket(self._lines(repeat.table), bucket, buckets).items())
-        own = {
-            one.name: one.message.filter
-            for one in self._requests.in_force(subscriptions=repeat.table == "s")
-            if bucket_of(f"{self._name}/{one.name}", buckets) == bucket
-        }
-        found = parts(own.items())
-        self._answers += [
-            Whole(repeat.table, part, said, bucket, buckets, number, len(found))
-            for number, part in enumerate(found)
-        ]
+        start = len(f"{self._name}/")
+        for told in answer(repeat, self._lines(repeat.table)):
+            own = tuple((entry_id[start:], text) for entry_id, text in told.entries)
+            self._answers.append(replace(told, entries=own))
 
     def due(self, now: float) -> list[Message]:
         """What has to be sent now."""
         messages, self._answers = self._answers, []
         if self.seconds and is_due(self.at, now, self.seconds):
             self.at = now + self.seconds
-            tables = self._lines("s"), self._lines("a")
-            buckets = buckets_for(max(map(len, tables)))
-            for bucket in range(buckets):
-                wanted, advertised = (
-                    digest(in_bucket(one, bucket, buckets).items()) for one in tables
-                )
-                messages.append(Refresh("", bucket, buckets, wanted, advertised))
+            wanted, advertised = (digest(self._lines(one).items()) for one in _TABLES)
+            messages.append(Refresh("", wanted, advertised))
         return messages
 
     def _lines(self, table: TableName) -> dict[str, str]:

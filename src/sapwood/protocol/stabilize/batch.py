@@ -14,12 +14,9 @@ from sapwood.protocol.stabilize.edge_tables import TABLES, EdgeTables
 from sapwood.protocol.stabilize.whole import whole
 
 
-def batch(
-    core: Core, tables: EdgeTables, neighbour: str, bucket: int, buckets: int
-) -> list[Effect]:
-    """Tell a neighbour all that it is owed in a bucket, and how its edge is routed."""
+def batch(core: Core, tables: EdgeTables, neighbour: str) -> list[Effect]:
+    """Tell a neighbour all that it is owed, and how its edge is routed."""
     effects: list[Effect] = [Send(neighbour, EdgeRouting(core.neighbours[neighbour].sends))]
     for name in TABLES:
-        texts = tables.owed(neighbour, name, bucket, buckets)
-        effects += [Send(neighbour, one) for one in whole(name, bucket, buckets, texts)]
+        effects += [Send(neighbour, one) for one in whole(name, tables.owed(neighbour, name))]
     return effects

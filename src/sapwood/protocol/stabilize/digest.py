@@ -2,14 +2,15 @@
 
 A table told over an edge is a set of lines, each an id and a text. Its digest is that of the
 sorted lines, encoded so that no line can be mistaken for two; the digest of nothing is empty. A
-large table is compared in *buckets*, each by itself: an id is always in the same one, so a
-difference costs one bucket. A bucket travels in parts, none of them large.
+large table is divided into *buckets* when it is found to differ: an id is always in the same one,
+so a small difference costs a bucket or two. A bucket travels in parts, none of them large.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
+from operator import itemgetter
 from typing import Final, TypeAlias
 from zlib import crc32
 
@@ -23,8 +24,8 @@ DIGEST_BYTES: Final = 16
 BUCKET_ENTRIES: Final = 2048
 """Entries in a bucket, on average, at most."""
 
-BUCKETS_MAX: Final = 65_536
-"""Buckets that are accepted: far more than any table needs."""
+BUCKETS_MAX: Final = 4096
+"""Buckets that are accepted: more than any table needs."""
 
 PART_BYTES: Final = 64 * 1024
 """Size of a part beyond which another one begins."""
@@ -32,12 +33,14 @@ PART_BYTES: Final = 64 * 1024
 _LINE_BYTES: Final = 10
 """What a line takes beside its id and its text, at most."""
 
+_ID = itemgetter(0)
+
 _encode = msgspec.msgpack.Encoder().encode
 
 
 def digest(lines: Iterable[Line]) -> bytes:
-    """The digest of lines, in whatever order they are; empty if there are none."""
-    ordered = sorted(lines)
+    """The digest of lines with different ids, in whatever order; empty if there are none."""
+    ordered = sorted(lines, key=_ID)
     return blake2b(_encode(ordered), digest_size=DIGEST_BYTES).digest() if ordered else b""
 
 
@@ -47,7 +50,7 @@ def is_digest(value: bytes) -> bool:
 
 
 def buckets_for(entries: int) -> int:
-    """In how many buckets a table of so many entries is compared."""
+    """Into how many buckets a table of so many entries is divided."""
     return min(BUCKETS_MAX, max(1, -(-entries // BUCKET_ENTRIES)))
 
 
@@ -65,11 +68,22 @@ def bucket_of(entry_id: str, buckets: int) -> int:
     return crc32(entry_id.encode()) % buckets
 
 
-def in_bucket(texts: Mapping[str, str], bucket: int, buckets: int) -> dict[str, str]:
-    """Those lines of a table that fall into a bucket."""
+def divided(texts: Mapping[str, str], buckets: int) -> list[dict[str, str]]:
+    """The lines of a table, bucket by bucket."""
     if buckets == 1:
-        return dict(texts)
-    return {one: text for one, text in texts.items() if bucket_of(one, buckets) == bucket}
+        return [dict(texts)]
+    found: list[dict[str, str]] = [{} for _ in range(buckets)]
+    for entry_id, text in texts.items():
+        found[bucket_of(entry_id, buckets)][entry_id] = text
+    return found
+
+
+def digests(texts: Mapping[str, str]) -> tuple[bytes, ...]:
+    """The digests of the buckets of a table that differs; none if it is a single bucket."""
+    buckets = buckets_for(len(texts))
+    if buckets == 1:
+        return ()
+    return tuple(digest(bucket.items()) for bucket in divided(texts, buckets))
 
 
 def parts(lines: Iterable[Line]) -> list[tuple[Line, ...]]:

@@ -21,7 +21,7 @@ from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import Effect
 from sapwood.protocol.messages import TableName
 from sapwood.protocol.restoration import Restoration
-from sapwood.protocol.stabilize.digest import bucket_of, buckets_for, in_bucket
+from sapwood.protocol.stabilize.digest import bucket_of, divided
 from sapwood.protocol.stabilize.whole import Partial
 from sapwood.protocol.subscribing import Subscribing
 from sapwood.routing.strategy import Entry
@@ -47,21 +47,12 @@ class EdgeTables:
 
     # What is owed
 
-    def buckets(self, neighbour: str) -> int:
-        """In how many buckets a neighbour is to compare."""
-        ledgers = [table.ledgers.get(neighbour) for table in self._tables.values()]
-        return buckets_for(max((len(one.owed()) for one in ledgers if one is not None), default=0))
-
-    def owed(self, neighbour: str, name: TableName, bucket: int, buckets: int) -> dict[str, str]:
-        """What a neighbour is owed in a bucket, as it is told."""
+    def owed(self, neighbour: str, name: TableName) -> dict[str, str]:
+        """What a neighbour is owed, as it is told."""
         ledger = self._tables[name].ledgers.get(neighbour)
         if ledger is None:
             return {}
-        return {
-            entry_id: str(filter)
-            for entry_id, filter in ledger.owed().items()
-            if buckets == 1 or bucket_of(entry_id, buckets) == bucket
-        }
+        return {entry_id: str(filter) for entry_id, filter in ledger.owed().items()}
 
     def presume(self, neighbour: str) -> None:
         """Take a neighbour to have what it is owed: it is about to compare, or to be told all."""
@@ -72,12 +63,12 @@ class EdgeTables:
 
     # What is held
 
-    def held(self, source: str, name: TableName, bucket: int, buckets: int) -> dict[str, str]:
-        """What a source has told in a bucket, word for word, but for what is stale."""
+    def held(self, source: str, name: TableName) -> dict[str, str]:
+        """What a source has told, word for word, but for what is stale."""
         texts = self._tables[name].texts(source)
         for entry_id in self._restoration.stale_ids(source, advertisements=name == "a"):
             texts.pop(entry_id, None)
-        return in_bucket(texts, bucket, buckets)
+        return texts
 
     def entry_id(self, source: str, said_id: str) -> str:
         """Under which id something stands that a source has told under an id of its own."""
@@ -91,7 +82,7 @@ class EdgeTables:
         """
         name, bucket, buckets = partial.table, partial.bucket, partial.buckets
         kind, table = _KINDS[name], self._tables[name]
-        held = self.held(source, name, bucket, buckets)
+        held = divided(self.held(source, name), buckets)[bucket]
         told: set[str] = set()
         effects: list[Effect] = []
         changed = 0

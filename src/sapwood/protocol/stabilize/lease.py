@@ -18,14 +18,12 @@ from sapwood.protocol.stabilize.edge_tables import TABLES, EdgeTables
 from sapwood.protocol.stabilize.whole import Partial
 
 
-def renewal(
-    core: Core, tables: EdgeTables, neighbour: str, bucket: int, buckets: int
-) -> list[Effect]:
-    """Tell a neighbour once more what it is owed in a bucket, entry by entry."""
+def renewal(core: Core, tables: EdgeTables, neighbour: str) -> list[Effect]:
+    """Tell a neighbour once more what it is owed, entry by entry."""
     effects: list[Effect] = [Send(neighbour, EdgeRouting(core.neighbours[neighbour].sends))]
-    for entry_id, text in tables.owed(neighbour, "a", bucket, buckets).items():
+    for entry_id, text in tables.owed(neighbour, "a").items():
         effects.append(Send(neighbour, Advertise(entry_id, text)))
-    for entry_id, text in tables.owed(neighbour, "s", bucket, buckets).items():
+    for entry_id, text in tables.owed(neighbour, "s").items():
         effects.append(Send(neighbour, Subscribe(entry_id, text)))
     return effects
 
@@ -47,7 +45,7 @@ class Leases:
         self.flags[source] = {
             (name, entry_id): None
             for name in TABLES
-            for entry_id in self._tables.held(source, name, 0, 1)
+            for entry_id in self._tables.held(source, name)
         }
 
     def expire(self, sources: Collection[str]) -> tuple[list[Effect], int]:
@@ -57,7 +55,7 @@ class Leases:
         for source in sources:
             flags = self.flags.pop(source, {})
             for name in TABLES:
-                held = self._tables.held(source, name, 0, 1)
+                held = self._tables.held(source, name)
                 kept = [line for line in held.items() if (name, line[0]) in flags]
                 if len(kept) < len(held):
                     told, changed = self._tables.replace(source, Partial(name, 0, 1, 1, 1, kept))

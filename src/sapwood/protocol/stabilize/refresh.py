@@ -4,8 +4,9 @@ Links keep their order, and a broker tells all that follows from an event before
 next one. So when a digest of what a broker owes arrives at a neighbour, the entries that the
 neighbour holds of it must have just this digest: an exact comparison, without any race. Every
 period each broker sends one over every link (`Refresh`); where it differs, the receiver asks
-(`Repeat`), and the sender tells the bucket in question as a whole (`Whole`), which replaces what
-was there as one change. What follows for others travels on as differences.
+(`Repeat`) with digests of the buckets of what it holds, and the sender tells those that differ
+(`Whole`), which replace what was there as one change each. What follows for others travels on as
+differences.
 
 Clients compare in the same way over what they have subscribed to and advertised, in their own
 words. Nobody else can know what they want, so one that can compare and does not is asked, and then
@@ -16,10 +17,10 @@ sent away. Clients and neighbours of older releases are left alone, and counted.
 - While an edge rests (`is_resting`) nothing is sent over it, compared or replaced, and its silence
   is not counted. When it rests no more, a comparison follows at once.
 - Entries of destinations that are neither neighbours nor clients are removed.
-- Three differences of a bucket in a row mean that the two ends do not make digests in the same
-  way, or that one cannot read what the other tells. Then the bucket is taken as it comes, whatever
-  its digest, every period as in batches, and the neighbour is reported. It is not asked for less
-  often: a count that was spoilt would put off what has to be mended.
+- Three differences of a table in a row mean that the two ends do not make digests in the same
+  way, or that one cannot read what the other tells. Then all of it is asked for and taken as it
+  comes, whatever its digest, every period as in batches, and the neighbour is reported. It is not
+  asked for less often: a count that was spoilt would put off what has to be mended.
 - Stored times are clamped (``due``): a wrong one acts at once.
 
 Two other schemes are there to compare with, on the same parts: ``batch`` and ``lease``.
@@ -43,10 +44,16 @@ from sapwood.protocol.neighbours import REFRESH, refresh_features
 from sapwood.protocol.ports import TICK_SECONDS
 from sapwood.protocol.restoration import Restoration
 from sapwood.protocol.stabilize.batch import batch
-from sapwood.protocol.stabilize.digest import digest, is_bucket, is_digest
+from sapwood.protocol.stabilize.digest import digest, digests, is_digest
 from sapwood.protocol.stabilize.edge_tables import TABLES, EdgeTables
 from sapwood.protocol.stabilize.lease import Leases, renewal
-from sapwood.protocol.stabilize.whole import Partial, following, is_possible, whole
+from sapwood.protocol.stabilize.whole import (
+    Partial,
+    answer,
+    can_answer,
+    following,
+    is_possible,
+)
 from sapwood.protocol.subscribing import Subscribing
 from sapwood.routing.algorithms import ALGORITHMS
 
@@ -55,7 +62,7 @@ DELAY_SECONDS: Final = 5.0
 wait behind notifications."""
 
 ROW_MAX: Final = 3
-"""Differences of one bucket in a row after which it is taken as it comes."""
+"""Differences of a table in a row after which it is taken as it comes."""
 
 LOOKS_PER_PERIOD: Final = 10
 """How often it is looked in a period whether a client is silent: there may be many clients."""
@@ -72,14 +79,12 @@ class Edge(msgspec.Struct):
     """When it last compared, or when it could not be expected to."""
     at: float = float("-inf")
     """Of a neighbour: when it is sent the next comparison."""
-    bucket: int = 0
-    """Of a neighbour: which bucket is next."""
     is_asked: bool = False
     """Of a client: whether it was asked since."""
     silences: int = 0
     """How often in a row it was silent for too long."""
-    rows: dict[tuple[TableName, int], int] = {}
-    """By table and bucket: how often in a row it differed."""
+    rows: dict[TableName, int] = {}
+    """By table: how often in a row it differed."""
     partial: Partial | None = None
     """The bucket that is coming in parts."""
 
@@ -149,40 +154,33 @@ class Refreshing(Machine):
         """Send a neighbour the next comparison."""
         core, tables = self.core, self._tables
         tables.presume(neighbour)
-        buckets = tables.buckets(neighbour)
-        bucket = edge.bucket % buckets
-        edge.bucket = bucket + 1
-        edge.at = now + self._settings.refresh_seconds / buckets
+        edge.at = now + self._settings.refresh_seconds
         if self._settings.refresh == "batch":
-            return batch(core, tables, neighbour, bucket, buckets)
+            return batch(core, tables, neighbour)
         if self._is_leased:
-            return renewal(core, tables, neighbour, bucket, buckets)
-        wanted, advertised = (
-            digest(tables.owed(neighbour, one, bucket, buckets).items()) for one in TABLES
-        )
+            return renewal(core, tables, neighbour)
+        wanted, advertised = (digest(tables.owed(neighbour, one).items()) for one in TABLES)
         sends = core.neighbours[neighbour].sends
         is_complete = self._restoration.has_told(neighbour)
-        said = Refresh(sends, bucket, buckets, wanted, advertised, is_complete)
-        return [Send(neighbour, said)]
+        return [Send(neighbour, Refresh(sends, wanted, advertised, is_complete))]
 
     def _say_at_once(self, neighbour: str, now: float) -> list[Effect]:
         """The stream is new, or goes on: compare at once, and wait for nothing older."""
         if neighbour not in self._neighbours() or self.is_resting(neighbour):
             return []
         edge = self._edge(neighbour, now)
-        edge.heard_at, edge.silences, edge.bucket = now, 0, 0
+        edge.heard_at, edge.silences = now, 0
         return self._say(neighbour, edge, now)
 
     def _asked(self, source: str, message: Repeat, now: float) -> list[Effect]:
         """A neighbour does not hold what it is owed: tell it."""
         if self.is_resting(source):
             return []
-        if not is_bucket(message.bucket, message.buckets):
+        if not can_answer(message):
             return self.core.drops.count(Drop.MALFORMED, source)
         self._tables.presume(source)
-        texts = self._tables.owed(source, message.table, message.bucket, message.buckets)
-        told = whole(message.table, message.bucket, message.buckets, texts)
-        return [Send(source, one) for one in told]
+        owed = self._tables.owed(source, message.table)
+        return [Send(source, one) for one in answer(message, owed)]
 
     # Comparing
 
@@ -191,26 +189,25 @@ class Refreshing(Machine):
         is_client = source in core.clients
         if not is_client and self.is_resting(source):
             return []
-        digests = message.subscriptions, message.advertisements
-        is_sound = is_bucket(message.bucket, message.buckets) and all(map(is_digest, digests))
+        said = message.subscriptions, message.advertisements
+        is_sound = all(map(is_digest, said))
         if not is_sound or (not is_client and message.routing not in ALGORITHMS):
             return core.drops.count(Drop.MALFORMED, source)
         edge = self._heard(source, now)
         edge.partial = None
-        edge.rows = {key: row for key, row in edge.rows.items() if key[1] < message.buckets}
         effects: list[Effect] = []
         if not is_client:
             core.route(source, message.routing)
             if message.is_complete:
                 effects += self._restoration.completed(source)
-        for name, said in zip(TABLES, digests, strict=True):
-            held = self._tables.held(source, name, message.bucket, message.buckets)
-            if digest(held.items()) == said:
-                edge.rows.pop((name, message.bucket), None)
+        for name, right in zip(TABLES, said, strict=True):
+            held = self._tables.held(source, name)
+            if digest(held.items()) == right:
+                edge.rows.pop(name, None)
                 continue
             self.counts["mismatch"] += 1
-            edge.rows[name, message.bucket] = edge.rows.get((name, message.bucket), 0) + 1
-            effects.append(Send(source, Repeat(name, message.bucket, message.buckets)))
+            row = edge.rows[name] = edge.rows.get(name, 0) + 1
+            effects.append(Send(source, Repeat(name, () if row >= ROW_MAX else digests(held))))
         return effects
 
     def _told(self, source: str, message: Whole, now: float) -> list[Effect]:
@@ -226,7 +223,7 @@ class Refreshing(Machine):
         edge.partial = None
         partial.lines = [(self._tables.entry_id(source, one), text) for one, text in partial.lines]
         is_sound = digest(partial.lines) == message.digest
-        if not is_sound and edge.rows.get((partial.table, partial.bucket), 0) < ROW_MAX:
+        if not is_sound and edge.rows.get(partial.table, 0) < ROW_MAX:
             return core.drops.count(Drop.MALFORMED, source)
         effects, changed = self._tables.replace(source, partial)
         self.counts["repaired"] += changed

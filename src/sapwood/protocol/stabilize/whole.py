@@ -1,4 +1,4 @@
-"""A bucket of a table that comes in parts.
+"""Tables that are told as a whole: in buckets, and these in parts.
 
 Nothing is remembered of who asked for it, or whether: a part that does not follow on the one before
 throws away what has come so far, and the next comparison asks again if that was wrong.
@@ -6,12 +6,21 @@ throws away what has come so far, and the next comparison asks again if that was
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
-from sapwood.protocol.messages import TableName, Whole
-from sapwood.protocol.stabilize.digest import Line, digest, is_bucket, is_digest, parts
+from sapwood.protocol.messages import Repeat, TableName, Whole
+from sapwood.protocol.stabilize.digest import (
+    BUCKETS_MAX,
+    Line,
+    digest,
+    divided,
+    is_bucket,
+    is_digest,
+    parts,
+)
 
 PARTS_MAX: Final = 1024
 """Parts of one bucket that are accepted: nobody may fill the memory with what never ends."""
@@ -55,9 +64,30 @@ def following(partial: Partial | None, message: Whole) -> Partial | None:
     return partial
 
 
-def whole(table: TableName, bucket: int, buckets: int, texts: dict[str, str]) -> list[Whole]:
-    """The messages that tell a bucket."""
-    said = digest(texts.items())
+def can_answer(repeat: Repeat) -> bool:
+    """Whether a question makes sense."""
+    return len(repeat.digests) <= BUCKETS_MAX and all(map(is_digest, repeat.digests))
+
+
+def answer(repeat: Repeat, texts: Mapping[str, str]) -> list[Whole]:
+    """The messages that tell what was asked for: the buckets that differ, or everything."""
+    buckets = max(1, len(repeat.digests))
+    found: list[Whole] = []
+    for bucket, part in enumerate(divided(texts, buckets)):
+        said = digest(part.items())
+        if not repeat.digests or said != repeat.digests[bucket]:
+            found += _in_parts(repeat.table, bucket, buckets, part, said)
+    return found
+
+
+def whole(table: TableName, texts: Mapping[str, str]) -> list[Whole]:
+    """The messages that tell a whole table."""
+    return answer(Repeat(table), texts)
+
+
+def _in_parts(
+    table: TableName, bucket: int, buckets: int, texts: Mapping[str, str], said: bytes
+) -> list[Whole]:
     found = parts(texts.items())
     return [
         Whole(table, part, said, bucket, buckets, number, len(found))
