@@ -51,6 +51,16 @@ def test_tables_are_right_within_the_bound_and_stay_so(
         assert share <= 1, again(seed, algorithm, scheme, advertisements=advertisements)
 
 
+@pytest.mark.parametrize("algorithm", ["simple", "covering"])
+def test_small_buckets_and_parts_make_no_difference(
+    algorithm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sapwood.protocol.stabilize.digest.BUCKET_ENTRIES", 2)
+    monkeypatch.setattr("sapwood.protocol.stabilize.digest.PART_BYTES", 50)
+    for seed in range(SEEDS):
+        assert time_over_bound(seed, algorithm) <= 1, f"in small buckets, {again(seed, algorithm)}"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("advertisements", [False, True], ids=["", "advertised"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
