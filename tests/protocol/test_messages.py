@@ -15,16 +15,22 @@ from sapwood.protocol.messages import (
     Echo,
     Message,
     Probe,
+    Refresh,
     Refused,
+    Repeat,
     Settled,
     Subscribe,
     Unadvertise,
     Unsubscribe,
+    Whole,
 )
 from sapwood.wire.frames import split
 
 names = st.text(st.characters(codec="utf-8"), max_size=20)
 counts = st.integers(0, 2**63 - 1)
+digests = st.binary(max_size=16)
+tables = st.sampled_from(["s", "a"])
+lines = st.lists(st.tuples(names, names)).map(tuple)
 messages: st.SearchStrategy[Message] = st.one_of(
     st.builds(Subscribe, names, names, counts),
     st.builds(Unsubscribe, names, counts),
@@ -34,6 +40,9 @@ messages: st.SearchStrategy[Message] = st.one_of(
     st.builds(Echo, names, counts, counts, st.booleans()),
     st.builds(Settled, counts, st.booleans()),
     st.builds(Refused, names, counts, counts),
+    st.builds(Refresh, names, digests, digests, st.booleans()),
+    st.builds(Repeat, tables, st.lists(digests).map(tuple)),
+    st.builds(Whole, tables, lines, digests, counts, counts, counts, counts),
 )
 
 
@@ -65,6 +74,9 @@ def test_unknown_fields_are_ignored() -> None:
         {"type": "Unsubscribe", "id": 7},
         {"type": "Unsubscribe", "id": "x" * (NAME_CHARS_MAX + 1)},
         ["Unsubscribe", "a"],
+        {"type": "Refresh", "subscriptions": bytes(17)},
+        {"type": "Repeat", "table": "x"},
+        {"type": "Whole", "table": "s", "entries": [["id"]]},
     ],
 )
 def test_what_is_no_message_is_refused(plain: object) -> None:

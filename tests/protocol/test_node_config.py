@@ -7,7 +7,9 @@ import msgspec
 from sapwood.protocol.broker import BrokerConfig
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.node_config import NodeConfig
-from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
+from sapwood.protocol.stabilize.settings import Refresh, StabilizationSettings, TreeSettings
+
+SCHEMES: tuple[Refresh, ...] = ("digest", "batch", "hop-lease", "off")
 
 
 def test_the_broker_gets_its_part() -> None:
@@ -37,6 +39,24 @@ def test_the_broker_gets_its_part() -> None:
     assert made["client_refresh_seconds"] == config.client.refresh_seconds
     usual = msgspec.structs.asdict(BrokerConfig(id="B1"))
     assert [name for name in made if made[name] == usual[name]] == ["stale_seconds"]
+
+
+def test_what_is_offered_follows_from_the_scheme() -> None:
+    found = {}
+    for scheme in SCHEMES:
+        settings = StabilizationSettings(refresh=scheme, refresh_seconds=8.0)
+        config = NodeConfig(id="B1", stabilization=settings)
+        found[scheme] = [
+            (config.features(is_client=one), config.refresh_seconds(is_client=one))
+            for one in (False, True)
+        ]
+    client = (("refresh",), 30.0)
+    assert found == {
+        "digest": [(("restart", "refresh"), 8.0), client],
+        "batch": [(("restart", "refresh"), 8.0), client],
+        "hop-lease": [(("restart", "hop-lease"), 8.0), client],
+        "off": [(("restart",), 0.0), ((), 0.0)],
+    }
 
 
 def test_clients_and_links_have_limits_of_their_own() -> None:

@@ -71,6 +71,20 @@ def test_a_neighbour_that_lost_everything_is_told_everything() -> None:
     assert ledger.take() == Difference([(TWO.id, TWO), (WIDE.id, WIDE)], [])
 
 
+def test_presuming_that_all_is_told_puts_right_what_was_remembered() -> None:
+    ledger = filled("identity")
+    ledger.take()
+    del ledger.told[ONE.id]
+    ledger.told["surplus"] = TWO
+    ledger.add(Entry("d", "new", Filter("b = 1")))
+    ledger.presume()
+    assert ledger.told == ledger.owed()
+    assert ledger.told is not ledger.owed()
+    assert (ledger.take(), ledger.problems()) == (Difference([], []), [])
+    ledger.remove(ENTRIES[0])
+    assert ledger.take() == Difference([], [ONE.id])
+
+
 @pytest.mark.parametrize("told_id", [ONE.id, "surplus"])
 def test_damage_to_what_was_told_is_found(told_id: str) -> None:
     ledger = filled("identity")

@@ -121,7 +121,7 @@ class Table(RuleBasedStateMachine):
         for destination in DESTINATIONS:
             own = {key[1]: one for key, one in self.entries.items() if key[0] == destination}
             assert {entry.id: entry.filter for entry in self.table.of(destination)} == own
-            assert self.table.filters(destination) == own
+            assert self.table.filters(destination) == list(own.values())
             assert all(self.table.get(destination, one) == own[one] for one in own)
 
     @invariant()
@@ -183,6 +183,22 @@ def test_an_entry_replaces_the_one_under_its_id() -> None:
         ("Y", Difference([("1", TWO)], [])),
     ]
     assert table.of("c") == [Entry("c", "1", TWO)]
+
+
+def test_the_text_is_kept_as_it_was_received() -> None:
+    table = RoutingTable()
+    table.open("X", "simple")
+    table.add(Entry("c", "1", ONE), "1 = a")
+    list(table.take_differences())
+    assert (table.text("c", "1"), table.texts("c")) == ("1 = a", {"1": "1 = a"})
+    table.add(Entry("c", "1", ONE), "a=1")  # the same in other words: nobody need be told
+    assert (table.text("c", "1"), list(table.take_differences())) == ("a=1", [])
+    table.add(Entry("c", "2", TWO))
+    assert table.text("c", "2") == str(TWO)
+    assert table.destinations() == {"c"}
+    table.remove("c", "1")
+    table.remove("c", "2")
+    assert (table.text("c", "1"), table.texts("c"), list(table.destinations())) == (None, {}, [])
 
 
 def test_a_later_advertisement_pulls_what_it_needs_and_no_more() -> None:

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import RoutingError, TopologyError
-from sapwood.protocol.effects import Effect, Send
+from sapwood.protocol.effects import Effect, ResetStream, Send
 from sapwood.protocol.events import Event, Tick
 from sapwood.protocol.messages import Refused, Unsubscribe
+from sapwood.protocol.stabilize.settings import StabilizationSettings
 from sapwood.routing.algorithms import hierarchical, peer_to_peer
 from sapwood.sim.network import Direction, Hops, Network
 from sapwood.wire.frames import decode_envelope, decode_head, split
@@ -53,6 +54,29 @@ class Deliveries:
         for _, head, body in split(data):
             name = decode_head(head)[0], decode_envelope(body).sequence
             self.all.append((self._network.kernel.now, session, *name))
+
+
+def test_tables_heal_over_simulated_links_and_a_silent_one_begins_anew() -> None:
+    settings = StabilizationSettings(refresh_seconds=5.0, delay_max=2.0)
+    network = new_network(stabilization=settings)
+    network.subscribe("s.1", "1", "n > 0")
+    network.kernel.run(30.0)
+    far = network.brokers["B3"]
+    (entry,) = far.subscriptions.of("B2")
+    far.remove(far.subscriptions, "B2", entry.id)
+    network.kernel.run(45.0)
+    assert (far.subscriptions.of("B2"), network.problems()) == ([entry], [])
+    before = network.directions["B3", "B2"]
+    mute = network.brokers["B2"].neighbours["B3"]
+    mute.is_frozen = True  # as a broker that has forgotten to whom it is linked
+    network.kernel.run(80.0)
+    after = network.directions["B3", "B2"]
+    assert after is not before
+    network.kernel.run(85.0)
+    assert (far.subscriptions.of("B2"), network.problems()) == ([entry], [])
+    network._reset(network._stations["B1"], ResetStream("s.1", "silent"))
+    network._reset(network._stations["B1"], ResetStream("nobody", "silent"))
+    assert "s.1" not in network.clients
 
 
 def test_a_notification_takes_as_long_as_the_links_it_goes_over() -> None:

@@ -21,6 +21,8 @@ from sapwood.protocol.core import Core, ParseFilter
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import Effect, Send
 from sapwood.protocol.events import (
+    ClientAway,
+    ClientBack,
     ClientDown,
     ClientUp,
     ControlReceived,
@@ -41,6 +43,7 @@ from sapwood.protocol.moves import Moves
 from sapwood.protocol.neighbours import RESTART, Neighbour
 from sapwood.protocol.restoration import Restoration
 from sapwood.protocol.settling import Settling
+from sapwood.protocol.stabilize.refresh import Refreshing
 from sapwood.protocol.subscribing import Subscribing
 from sapwood.protocol.survey import Surveying
 from sapwood.protocol.waves import Waves
@@ -70,8 +73,9 @@ class Broker(Core):
         self.settling = Settling(self, self.waves)
         gaps = Gaps(self, self.restoration)
         self.moves = Moves(self, gaps)
+        subscribing = Subscribing(self, self.settling)
         self.machines: tuple[Machine, ...] = (
-            Subscribing(self, self.settling),
+            subscribing,
             self.moves,
             self.restoration,
             self.waves,
@@ -80,6 +84,8 @@ class Broker(Core):
             gaps,
         )
         """In the order in which they are told of what happens."""
+        if config.stabilization.refresh != "off":  # last: it compares what the others have told
+            self.machines += (Refreshing(self, subscribing, self.restoration),)
         self._timed = [one for one in self.machines if type(one).next_at is not Machine.next_at]
         admission = Admission(
             rejection=self.rejection,
@@ -98,6 +104,8 @@ class Broker(Core):
             NeighbourAway: self._neighbour_away,
             NeighbourBack: self._neighbour_back,
             ClientUp: self._client_up,
+            ClientAway: self._client_away,
+            ClientBack: self._client_back,
             ClientDown: self._client_down,
             Tick: self._tick,
         }
@@ -201,6 +209,7 @@ class Broker(Core):
             event.session,
             event.addresses,
             event.features,
+            event.refresh_seconds,
             announced=sends,
         )
         for machine in self.machines:
@@ -241,9 +250,20 @@ class Broker(Core):
 
     def _client_up(self, event: ClientUp, now: float) -> list[Effect]:
         name = event.client
-        if name == self.id or name in self.neighbours or not self.clients.add(name):
+        is_broker = name == self.id or name in self.neighbours
+        if is_broker or not self.clients.add(name, event.features):
             return self.drops.count(Drop.CLIENT_TWICE, name)
+        return self._all(lambda machine: machine.client_up(name, now))
+
+    def _client_away(self, event: ClientAway, now: float) -> list[Effect]:
+        if event.client in self.clients:
+            self.clients.away[event.client] = None
         return []
+
+    def _client_back(self, event: ClientBack, now: float) -> list[Effect]:
+        if self.clients.away.pop(event.client, self) is self:
+            return []
+        return self._all(lambda machine: machine.client_back(event.client, now))
 
     def _client_down(self, event: ClientDown, now: float) -> list[Effect]:
         name = event.client

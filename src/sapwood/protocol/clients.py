@@ -30,6 +30,10 @@ class Clients:
 
     def __init__(self) -> None:
         self._claims: dict[str, dict[tuple[str, str], ClientEntry]] = {}
+        self._features: dict[str, tuple[str, ...]] = {}
+        """Of those that can do something beyond the first release."""
+        self.away: dict[str, None] = {}
+        """Those without connection for the time being."""
         self._equal: Counter[tuple[str, str, Filter]] = Counter()
         self._count = 0
 
@@ -45,12 +49,22 @@ class Clients:
         """How many there are."""
         return len(self._claims)
 
-    def add(self, client: str) -> bool:
+    def add(self, client: str, features: tuple[str, ...] = ()) -> bool:
         """Let a session begin; False if it is there already."""
         if client in self._claims:
             return False
         self._claims[client] = {}
+        if features:
+            self._features[client] = features
         return True
+
+    def with_feature(self, feature: str) -> list[str]:
+        """Those that can do something beyond the first release, in the order they came."""
+        return [client for client, features in self._features.items() if feature in features]
+
+    def has_feature(self, client: str, feature: str) -> bool:
+        """Whether a client can do something beyond the first release."""
+        return feature in self._features.get(client, ())
 
     def remove(self, client: str) -> bool:
         """Let a session end, and all it claimed; False if it is not there."""
@@ -59,6 +73,8 @@ class Clients:
         for kind, entry_id in list(self._claims[client]):
             self.give_up(client, kind, entry_id)
         del self._claims[client]
+        self._features.pop(client, None)
+        self.away.pop(client, None)
         return True
 
     def claim(self, client: str, kind: str, entry_id: str, filter: Filter) -> ClientEntry:

@@ -93,6 +93,13 @@ class Core:
             if ledger is not None:
                 ledger.renew()
 
+    def route(self, name: str, receives: str) -> None:
+        """A neighbour has said how this broker learns what to send to it."""
+        neighbour = self.neighbours[name]
+        neighbour.receives = receives
+        if self.forwarding.neighbours.get(name) != neighbour.is_flooded:
+            self.forwarding.open(name, everything=neighbour.is_flooded)
+
     def close(self, name: str) -> None:
         """A neighbour is gone, and all it wanted; it is owed nothing any more."""
         self.subscriptions.close(name)
@@ -107,10 +114,13 @@ class Core:
         """Subscriptions and advertisements."""
         return self.subscriptions, self.advertisements
 
-    def add(self, table: RoutingTable, entry: Entry) -> None:
-        """Enter what a destination wants or advertises, perhaps in place of what it had."""
+    def add(self, table: RoutingTable, entry: Entry, text: str | None = None) -> None:
+        """Enter what a destination wants or advertises, perhaps in place of what it had.
+
+        The text is the one that said it; without one it is the canonical text.
+        """
         self.remove(table, entry.destination, entry.id)
-        table.add(entry)
+        table.add(entry, text)
         if table is self.subscriptions:
             self.forwarding.add(entry)
         else:

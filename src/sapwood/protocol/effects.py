@@ -35,6 +35,18 @@ class Dismiss(_Effect, frozen=True):
     reason: str
 
 
+class ResetStream(_Effect, frozen=True):
+    """Let the stream with a neighbour or client begin anew: it no longer says what it has to.
+
+    The driver knows whether it is only slow: what waits in the stream may be on its way.
+    """
+
+    peer: str
+    reason: str
+    times: int = 1
+    """How often it was asked for in a row."""
+
+
 class Record(_Effect, frozen=True):
     """Write a row into the trace."""
 
@@ -42,4 +54,4 @@ class Record(_Effect, frozen=True):
     fields: dict[str, Any]
 
 
-Effect: TypeAlias = Forward | Send | Dismiss | Record
+Effect: TypeAlias = Forward | Send | Dismiss | ResetStream | Record

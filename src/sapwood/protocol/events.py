@@ -46,6 +46,8 @@ class LinkUp(_Event, frozen=True):
     """What the neighbour can do beyond the first release."""
     restarted: bool = False
     """Whether the neighbour is back after a restart and will tell its tables again."""
+    refresh_seconds: float = 0.0
+    """How often the neighbour compares tables, as it said; zero if it did not."""
 
 
 class LinkDown(_Event, frozen=True):
@@ -95,6 +97,8 @@ class ClientUp(_Event, frozen=True):
     """A client's session begins."""
 
     client: str
+    features: tuple[str, ...] = ()
+    """What the client can do beyond the first release."""
 
 
 class ClientArrived(_Event, frozen=True):
@@ -103,6 +107,18 @@ class ClientArrived(_Event, frozen=True):
     client: str
     streams: int
     """How many streams it had begun before: of two arrivals the one with more is the later."""
+
+
+class ClientAway(_Event, frozen=True):
+    """A client has no connection for the time being; its session is kept."""
+
+    client: str
+
+
+class ClientBack(_Event, frozen=True):
+    """A client goes on with its session."""
+
+    client: str
 
 
 class ClientDown(_Event, frozen=True):
@@ -131,6 +147,8 @@ Event: TypeAlias = (
     | SurveyRequested
     | ClientUp
     | ClientArrived
+    | ClientAway
+    | ClientBack
     | ClientDown
     | Tick
 )

@@ -126,7 +126,7 @@ class Gaps(Machine):
         neighbour = self.core.neighbours.get(name)
         if neighbour is not None and neighbour.is_flooded:
             return bounds is None or len(bounds) > 0
-        wanted = self.core.subscriptions.filters(name).values()
+        wanted = self.core.subscriptions.filters(name)
         if bounds is None:
             return bool(wanted)
         return any(bound.overlaps(filter) for filter in wanted for bound in bounds)

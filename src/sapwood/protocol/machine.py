@@ -79,6 +79,14 @@ class Machine:
         """A neighbour in the tree can be reached again."""
         return []
 
+    def client_up(self, client: str, now: float) -> list[Effect]:
+        """A client's session has begun."""
+        return []
+
+    def client_back(self, client: str, now: float) -> list[Effect]:
+        """A client that had no connection has one again."""
+        return []
+
     def client_down(self, client: str, now: float) -> list[Effect]:
         """A client's session ends; afterwards it is gone."""
         return []

@@ -8,7 +8,7 @@ Notifications are no messages of this kind: they stay bytes (see ``sapwood.wire.
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
@@ -18,6 +18,12 @@ NAME_CHARS_MAX = 1024
 """Longest id that is taken from outside, so that tables hold no megabytes under one key."""
 
 Name: TypeAlias = Annotated[str, msgspec.Meta(max_length=NAME_CHARS_MAX)]
+
+TableName: TypeAlias = Literal["s", "a"]
+"""Subscriptions or advertisements."""
+
+Digest: TypeAlias = Annotated[bytes, msgspec.Meta(max_length=16)]
+"""Of lines of a table; empty if there are none."""
 
 
 class _Message(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc=False):
@@ -165,6 +171,46 @@ class ClientMoved(_Message, frozen=True):
     """To a broker that was restarted: the client was last heard of from the receiver's side."""
 
 
+class Refresh(_Message, frozen=True):
+    """What the receiver has of the sender must have these digests; if not, it asks for it.
+
+    Sent behind everything else that was told, so that there is no doubt what they are compared
+    with.
+    """
+
+    routing: Name = ""
+    """How the receiver learns what to send to the sender, as `EdgeRouting` says it; of a broker."""
+    subscriptions: Digest = b""
+    advertisements: Digest = b""
+    is_complete: bool = True
+    """Whether the sender has told its whole table since its last restart, as `TableComplete`."""
+
+
+class Repeat(_Message, frozen=True):
+    """The receiver has to tell once more what it told, or had to tell, of a table.
+
+    Only of the buckets whose digest is another one than here, where digests are given.
+    """
+
+    table: TableName = "s"
+    digests: tuple[Digest, ...] = ()
+    """What the sender holds: bucket by bucket."""
+
+
+class Whole(_Message, frozen=True):
+    """All that the receiver is to have of the sender in a bucket of a table, in parts."""
+
+    table: TableName
+    entries: tuple[tuple[Name, str], ...] = ()
+    """Ids and filters."""
+    digest: Digest = b""
+    """Of all parts together."""
+    bucket: int = 0
+    buckets: int = 1
+    part: int = 0
+    parts: int = 1
+
+
 class Refused(_Message, frozen=True):
     """To a client: something it asked or published was refused, and why.
 
@@ -190,6 +236,9 @@ Message: TypeAlias = (
     | ClientMoved
     | EdgeRouting
     | TableComplete
+    | Refresh
+    | Repeat
+    | Whole
     | Refused
 )
 

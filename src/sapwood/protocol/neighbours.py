@@ -13,6 +13,19 @@ from sapwood.routing.algorithms import FLOODING
 RESTART = "restart"
 """The feature of a neighbour that says when it has told its whole table."""
 
+REFRESH = "refresh"
+"""The feature of a neighbour or client that lets its tables be compared, and tells them again."""
+
+HOP_LEASE = "hop-lease"
+"""The feature of a neighbour that tells every entry again, and removes what is not told again."""
+
+
+def refresh_features(scheme: str) -> tuple[str, ...]:
+    """What a neighbour must be able to do for a scheme of refreshing tables."""
+    if scheme == "off":
+        return ()
+    return (HOP_LEASE,) if scheme == "hop-lease" else (REFRESH,)
+
 
 class Neighbour(msgspec.Struct):
     """A broker at the other end of a link."""
@@ -25,6 +38,8 @@ class Neighbour(msgspec.Struct):
     session: int = 0
     addresses: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
+    refresh_seconds: float = 0.0
+    """How often it compares tables, as it said; zero if it did not."""
     announced: str = ""
     """The routing of `sends` as the neighbour knows it."""
     is_away: bool = False

@@ -17,7 +17,7 @@ from random import Random
 from typing import Any, Final
 
 from sapwood.protocol.broker import Broker
-from sapwood.protocol.effects import Dismiss, Effect, Forward, Send
+from sapwood.protocol.effects import Dismiss, Effect, Forward, ResetStream, Send
 from sapwood.protocol.events import Event, Tick
 from sapwood.protocol.link.admission import CHALLENGE_PING, Admission
 from sapwood.protocol.link.dialing import Dialing
@@ -25,7 +25,6 @@ from sapwood.protocol.link.flow import DISCONNECT, Flow
 from sapwood.protocol.link.handshake import (
     LEAVING,
     PROTOCOL,
-    REPLACED,
     SHUTDOWN,
     SLOW_CONSUMER,
     Ack,
@@ -37,9 +36,7 @@ from sapwood.protocol.link.handshake import (
     Pong,
     Welcome,
 )
-from sapwood.protocol.link.keepalive import (
-    Keepalive,
-)
+from sapwood.protocol.link.keepalive import Keepalive
 from sapwood.protocol.link.line import Frames, Line, lone_ack
 from sapwood.protocol.link.membership import Membership
 from sapwood.protocol.link.peer import Peer
@@ -424,7 +421,9 @@ class Node:
             if kind is Send:
                 self._send(effect, now)  # type: ignore[arg-type]
             elif kind is Dismiss:
-                self._dismiss(effect, now)  # type: ignore[arg-type]
+                self.membership.dismiss(effect, now)  # type: ignore[arg-type]
+            elif kind is ResetStream:
+                self.membership.reset(effect, now)  # type: ignore[arg-type]
             elif self._is_recording:
                 at = now if recorded_at is None else recorded_at
                 self.rows.asked(effect, at)  # type: ignore[arg-type]
@@ -490,11 +489,6 @@ class Node:
             self._to_flush[peer.name] = None
         elif effect.destination == self.config.id and isinstance(message, Surveyed | Refused):
             self.admission.surveyed(message, now)
-
-    def _dismiss(self, effect: Dismiss, now: float) -> None:
-        peer = self.peers.get(effect.client)
-        if peer is not None and peer.is_client:
-            self.membership.remove(peer, Goodbye(REPLACED, effect.reason), now)
 
     def new_survey(self) -> int:
         """The number of a new survey."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from sapwood.protocol.config import BrokerConfig
+from sapwood.protocol.link.handshake import NEVER, SILENCE_SECONDS_MAX
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
+from sapwood.protocol.neighbours import REFRESH, RESTART, refresh_features
 from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
 
 
@@ -52,6 +54,23 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     def limits(self, *, is_client: bool) -> LinkLimits | ClientLimits:
         """What a peer may cost."""
         return self.client if is_client else self.link
+
+    def features(self, *, is_client: bool) -> tuple[str, ...]:
+        """What this node can do beyond the first release, with clients or with brokers.
+
+        Clients compare by digests, however brokers refresh each other.
+        """
+        scheme = self.stabilization.refresh
+        if is_client:
+            return () if scheme == "off" else (REFRESH,)
+        return (RESTART, *refresh_features(scheme))
+
+    def refresh_seconds(self, *, is_client: bool) -> float:
+        """How often tables are compared, with clients or with brokers; zero for never."""
+        if self.stabilization.refresh == "off":
+            return NEVER
+        seconds = self.client.refresh_seconds if is_client else self.stabilization.refresh_seconds
+        return min(seconds, SILENCE_SECONDS_MAX)
 
     def broker(self) -> BrokerConfig:
         """The broker's part of it."""

@@ -17,7 +17,7 @@ are completed first, by themselves; they follow from those of the others alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -82,6 +82,19 @@ class Restoration(Machine):
             TableComplete: self._completed,
         }
 
+    def stale_ids(self, neighbour: str, *, advertisements: bool) -> Collection[str]:
+        """The entries of a neighbour that it has not told since its restart."""
+        stale = self.stale.get(neighbour)
+        if stale is None:
+            return ()
+        return (stale.advertisements if advertisements else stale.subscriptions).keys()
+
+    def told_again(self, neighbour: str, entry_id: str, *, advertisements: bool) -> None:
+        """An entry of a neighbour is not stale any more."""
+        stale = self.stale.get(neighbour)
+        if stale is not None:
+            (stale.advertisements if advertisements else stale.subscriptions).pop(entry_id, None)
+
     # Links
 
     def link_up(self, neighbour: str, now: float) -> list[Effect]:
@@ -124,28 +137,29 @@ class Restoration(Machine):
     def _told_subscription(
         self, source: str, message: Subscribe | Unsubscribe, now: float
     ) -> list[Effect]:
-        stale = self.stale.get(source)
-        if stale is not None:
-            stale.subscriptions.pop(message.id, None)
+        self.told_again(source, message.id, advertisements=False)
         return []
 
     def _told_advertisement(
         self, source: str, message: Advertise | Unadvertise, now: float
     ) -> list[Effect]:
-        stale = self.stale.get(source)
-        if stale is not None:
-            stale.advertisements.pop(message.id, None)
+        self.told_again(source, message.id, advertisements=True)
         return []
 
     def _completed(self, source: str, message: TableComplete, now: float) -> list[Effect]:
-        if message.advertisements_only:
-            self.missing_advertisements.pop(source, None)
-        else:
-            self._expect_no_more(source)
-        effects = self._sweep(source, advertisements_only=message.advertisements_only)
         if not message.advertisements_only:
-            effects += self._told_late(source)
-        return [*effects, *self._tell()]
+            return self.completed(source)
+        self.missing_advertisements.pop(source, None)
+        return [*self._sweep(source, advertisements_only=True), *self._tell()]
+
+    def completed(self, source: str) -> list[Effect]:
+        """A neighbour has told its whole table."""
+        self._expect_no_more(source)
+        return [*self._sweep(source), *self._told_late(source), *self._tell()]
+
+    def has_told(self, neighbour: str) -> bool:
+        """Whether a neighbour was told that our table is complete, or never needs to be."""
+        return neighbour not in self.untold
 
     def _told_late(self, neighbour: str) -> list[Effect]:
         """Tell a neighbour whose table comes too late that something may have gone without it."""

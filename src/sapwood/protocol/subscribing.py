@@ -28,7 +28,6 @@ from sapwood.protocol.messages import (
 from sapwood.protocol.settling import Settling
 from sapwood.routing.algorithms import ALGORITHMS, FLOODING, check_algorithm
 from sapwood.routing.strategy import Entry
-from sapwood.routing.table import RoutingTable
 
 _ENDS = {SUBSCRIBED: "unsubscribed", ADVERTISED: "unadvertised"}
 
@@ -41,6 +40,7 @@ class Subscribing(Machine):
     def __init__(self, core: Core, settling: Settling) -> None:
         super().__init__(core)
         self._settling = settling
+        self._tables = {SUBSCRIBED: core.subscriptions, ADVERTISED: core.advertisements}
 
     def events(self) -> Mapping[type, EventHandler]:
         """The routing of an edge may change."""
@@ -62,16 +62,16 @@ class Subscribing(Machine):
     # Subscriptions and advertisements
 
     def _subscribe(self, source: str, message: Subscribe, now: float) -> list[Effect]:
-        return self._begin(source, message, now, SUBSCRIBED, self.core.subscriptions)
+        return self._begin(source, message, now, SUBSCRIBED)
 
     def _advertise(self, source: str, message: Advertise, now: float) -> list[Effect]:
-        return self._begin(source, message, now, ADVERTISED, self.core.advertisements)
+        return self._begin(source, message, now, ADVERTISED)
 
     def _unsubscribe(self, source: str, message: Unsubscribe, now: float) -> list[Effect]:
-        return self._end(source, message, now, SUBSCRIBED, self.core.subscriptions)
+        return self._end(source, message, now, SUBSCRIBED)
 
     def _unadvertise(self, source: str, message: Unadvertise, now: float) -> list[Effect]:
-        return self._end(source, message, now, ADVERTISED, self.core.advertisements)
+        return self._end(source, message, now, ADVERTISED)
 
     def _begin(
         self,
@@ -79,22 +79,35 @@ class Subscribing(Machine):
         message: Subscribe | Advertise,
         now: float,
         kind: str,
-        table: RoutingTable,
     ) -> list[Effect]:
         """A subscription or advertisement comes, perhaps in place of one with the same id."""
-        core = self.core
+        core, table = self.core, self._tables[kind]
         try:
             filter = core.parse(message.filter)
         except SapwoodError as problem:
             return self._malformed(source, problem, message.request)
-        entry_id = self._entry_id(source, message.id)
-        known = table.get(source, entry_id)
+        entry_id = self.entry_id(source, message.id)
         effects: list[Effect] = []
-        if known != filter:
-            core.add(table, Entry(source, entry_id, filter))
-            effects += self._note_begin(source, entry_id, kind, filter, known)
+        if table.get(source, entry_id) != filter:
+            effects += self.enter(source, entry_id, kind, filter, message.filter)
             effects += core.tell_all()
+        else:
+            table.add(Entry(source, entry_id, filter), message.filter)
         return effects + self._when_settled(source, message.request, now, kind, entry_id)
+
+    def enter(
+        self, source: str, entry_id: str, kind: str, filter: Filter, text: str
+    ) -> list[Effect]:
+        """Let something be in force that a source has said in these words; nobody is told yet."""
+        table = self._tables[kind]
+        known = table.get(source, entry_id)
+        self.core.add(table, Entry(source, entry_id, filter), text)
+        return self._note_begin(source, entry_id, kind, filter, known)
+
+    def leave(self, source: str, entry_id: str, kind: str) -> list[Effect] | None:
+        """Let it be in force no longer; nobody is told yet. None if it was not."""
+        entry = self.core.remove(self._tables[kind], source, entry_id)
+        return None if entry is None else self._note_end(source, entry_id, kind, entry.filter)
 
     def _end(
         self,
@@ -102,25 +115,24 @@ class Subscribing(Machine):
         message: Unsubscribe | Unadvertise,
         now: float,
         kind: str,
-        table: RoutingTable,
     ) -> list[Effect]:
         """A subscription or advertisement goes."""
         core = self.core
-        entry_id = self._entry_id(source, message.id)
-        entry = core.remove(table, source, entry_id)
-        if entry is None:
+        entry_id = self.entry_id(source, message.id)
+        ended = self.leave(source, entry_id, kind)
+        if ended is None:
             why = Drop.UNSUBSCRIBED if kind == SUBSCRIBED else Drop.UNADVERTISED
             effects = core.drops.count(why, source)
             if source in core.clients and message.request:
                 effects.append(Send(source, Refused(f"{why}: {message.id}", message.request)))
             return effects
         return [
-            *self._note_end(source, entry_id, kind, entry.filter),
+            *ended,
             *core.tell_all(),
             *self._when_settled(source, message.request, now, kind, entry_id),
         ]
 
-    def _entry_id(self, source: str, message_id: str) -> str:
+    def entry_id(self, source: str, message_id: str) -> str:
         """The id of an entry: two clients may use the same, so the session becomes part of it."""
         return f"{source}/{message_id}" if source in self.core.clients else message_id
 
@@ -200,11 +212,9 @@ class Subscribing(Machine):
 
     def _edge_routing(self, source: str, message: EdgeRouting, now: float) -> list[Effect]:
         """A neighbour has to get everything from now on, or what it wants."""
-        neighbour = self.core.neighbours.get(source)
-        if neighbour is None or message.routing not in ALGORITHMS:
+        if source not in self.core.neighbours or message.routing not in ALGORITHMS:
             return self.core.drops.count(Drop.MALFORMED, source)
-        neighbour.receives = message.routing
-        self.core.forwarding.open(source, everything=neighbour.is_flooded)
+        self.core.route(source, message.routing)
         return []
 
     # What is recorded: in the terms of clients; what neighbours tell is not

@@ -73,6 +73,17 @@ class EdgeLedger:
         self._strategy.take_touched()
         self._differing = dict.fromkeys(self.owed())
 
+    def presume(self) -> None:
+        """Take the neighbour to have just what it is owed: it compares, and asks if it has not.
+
+        Whatever was remembered as told, and may be wrong, is put right by that.
+        """
+        self._strategy.take_touched()
+        owed = self.owed()
+        if self._differing or self.told != owed:
+            self.told = dict(owed)
+            self._differing = {}
+
     def owed(self) -> Mapping[str, Filter]:
         """Everything the neighbour is owed now, by id; it changes with the entries."""
         return self._strategy.owed()

@@ -4,11 +4,16 @@ Subscriptions and advertisements spread in the same way: each has such a table o
 may have another one for its *scope*: then a neighbour is owed only the entries that overlap one of
 its own entries there. Subscriptions travel only towards advertisements they overlap, so the table
 of advertisements is the scope of that of subscriptions.
+
+With each filter the table holds the text that said it, as it was received. The text is what was
+told; the filter is only what it means here. The two ends of an edge compare texts, so that releases
+which write the same filter in different ways still agree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, KeysView, Mapping
+from typing import NamedTuple
 
 from sapwood.filters.filter import Filter
 from sapwood.routing.ledger import EdgeLedger
@@ -17,13 +22,24 @@ from sapwood.routing.strategy import Difference, Entry
 _NOTHING: Mapping[str, Filter] = {}
 
 
+class Held(NamedTuple):
+    """What stands in the table under a destination and an id."""
+
+    filter: Filter
+    text: str
+    """As it was received."""
+
+
+_NOBODYS: Mapping[str, Held] = {}
+
+
 class RoutingTable:
     """Entries by destination and id, and a ledger for each neighbour that is told of them."""
 
     def __init__(self, scope: RoutingTable | None = None) -> None:
         self.scope = scope
         self.ledgers: dict[str, EdgeLedger] = {}
-        self._entries: dict[str, dict[str, Filter]] = {}
+        self._entries: dict[str, dict[str, Held]] = {}
 
     def __len__(self) -> int:
         """How many entries there are."""
@@ -34,27 +50,50 @@ class RoutingTable:
         for destination in self._entries:
             yield from self.of(destination)
 
+    def destinations(self) -> KeysView[str]:
+        """Those that have entries."""
+        return self._entries.keys()
+
     def of(self, destination: str) -> list[Entry]:
         """The entries of one destination."""
-        own = self._entries.get(destination, _NOTHING)
-        return [Entry(destination, entry_id, filter) for entry_id, filter in own.items()]
+        own = self._entries.get(destination, _NOBODYS)
+        return [Entry(destination, entry_id, held.filter) for entry_id, held in own.items()]
 
-    def filters(self, destination: str) -> Mapping[str, Filter]:
-        """The filters of one destination, by id."""
-        return self._entries.get(destination, _NOTHING)
+    def filters(self, destination: str) -> list[Filter]:
+        """The filters of one destination."""
+        return [held.filter for held in self._entries.get(destination, _NOBODYS).values()]
+
+    def texts(self, destination: str) -> dict[str, str]:
+        """What one destination has told, by id, word for word."""
+        own = self._entries.get(destination, _NOBODYS)
+        return {entry_id: held.text for entry_id, held in own.items()}
 
     def get(self, destination: str, entry_id: str) -> Filter | None:
         """The filter under an id of a destination."""
-        return self._entries.get(destination, _NOTHING).get(entry_id)
+        held = self._entries.get(destination, _NOBODYS).get(entry_id)
+        return None if held is None else held.filter
 
-    def add(self, entry: Entry) -> None:
-        """Enter what a destination wants; it replaces what it wanted under the same id."""
+    def text(self, destination: str, entry_id: str) -> str | None:
+        """The text under an id of a destination."""
+        held = self._entries.get(destination, _NOBODYS).get(entry_id)
+        return None if held is None else held.text
+
+    def add(self, entry: Entry, text: str | None = None) -> None:
+        """Enter what a destination wants; it replaces what it wanted under the same id.
+
+        Without a text it was told as brokers tell each other: by the canonical one.
+        """
+        if text is None:
+            text = str(entry.filter)
         known = self.get(entry.destination, entry.id)
+        own = self._entries.setdefault(entry.destination, {})
         if known == entry.filter:
+            own[entry.id] = Held(known, text)
             return
         if known is not None:
             self.remove(entry.destination, entry.id)
-        self._entries.setdefault(entry.destination, {})[entry.id] = entry.filter
+            own = self._entries.setdefault(entry.destination, {})
+        own[entry.id] = Held(entry.filter, text)
         for neighbour, ledger in self.ledgers.items():
             if neighbour != entry.destination and self.is_within(neighbour, entry.filter):
                 ledger.add(entry)
@@ -64,7 +103,7 @@ class RoutingTable:
         own = self._entries.get(destination)
         if own is None or entry_id not in own:
             return None
-        entry = Entry(destination, entry_id, own.pop(entry_id))
+        entry = Entry(destination, entry_id, own.pop(entry_id).filter)
         if not own:
             del self._entries[destination]
         for neighbour, ledger in self.ledgers.items():
@@ -96,7 +135,7 @@ class RoutingTable:
         """Whether a neighbour is concerned by entries with a filter."""
         if self.scope is None:
             return True
-        return any(one.overlaps(filter) for one in self.scope.filters(neighbour).values())
+        return any(one.overlaps(filter) for one in self.scope.filters(neighbour))
 
     def rescope(self, neighbour: str) -> None:
         """The scope of a neighbour has changed: see which entries are within it now."""

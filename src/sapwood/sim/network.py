@@ -20,7 +20,7 @@ from sapwood.errors import TopologyError
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 from sapwood.protocol.broker import Broker, BrokerConfig
-from sapwood.protocol.effects import Dismiss, Forward, Record, Send
+from sapwood.protocol.effects import Dismiss, Forward, Record, ResetStream, Send
 from sapwood.protocol.events import (
     ClientDown,
     ClientUp,
@@ -34,6 +34,7 @@ from sapwood.protocol.events import (
 from sapwood.protocol.forwarding import SharedHeads
 from sapwood.protocol.invariants import network_problems
 from sapwood.protocol.messages import Advertise, Message, Subscribe, Unadvertise, Unsubscribe
+from sapwood.protocol.neighbours import refresh_features
 from sapwood.routing.algorithms import Edge, check_edge_routing
 from sapwood.sim.client import SimulatedClient
 from sapwood.sim.kernel import Kernel
@@ -116,6 +117,7 @@ class Network:
         self._effects: dict[type, Callable[[Station, Any], None]] = {
             Send: self._send,
             Dismiss: lambda station, effect: self.disconnect(effect.client),
+            ResetStream: self._reset,
             Record: self._record_effect,
         }
 
@@ -146,7 +148,14 @@ class Network:
             self.directions[here, there] = self._stations[here].links[there] = direction
         for here, there in ((a, b), (b, a)):
             sends, receives = routing[there, here], routing[here, there]
-            self.handle(here, LinkUp(there, in_tree, sends=sends, receives=receives))
+            up = LinkUp(
+                there,
+                in_tree,
+                sends=sends,
+                receives=receives,
+                features=refresh_features(self.brokers[here].config.stabilization.refresh),
+            )
+            self.handle(here, up)
 
     def cut_link(self, a: str, b: str) -> None:
         """A link is gone; what is under way on it is lost."""
@@ -159,6 +168,20 @@ class Network:
             del self._stations[here].links[there]
         for here, there in ((a, b), (b, a)):
             self.handle(here, LinkDown(there))
+
+    def _reset(self, station: Station, effect: ResetStream) -> None:
+        """A stream begins anew: a client goes, a link comes again, without what is under way."""
+        if effect.peer in self.clients:
+            self.disconnect(effect.peer)
+            return
+        here, there = station.name, effect.peer
+        direction = self.directions.get((here, there))
+        if direction is None:
+            return
+        neighbour = station.broker.neighbours[there]
+        routing = {(there, here): neighbour.sends, (here, there): neighbour.receives}
+        self.cut_link(here, there)
+        self.add_link(here, there, direction.delay, routing, neighbour.in_tree)
 
     def build_tree(
         self, links: list[tuple[str, str]], delay: Delay, routing: Mapping[Edge, str]

@@ -11,6 +11,7 @@ from sapwood.protocol.client.deliveries import Deliveries, Gap, Inbox
 from sapwood.protocol.client.inbound import Inbound
 from sapwood.protocol.client.outputs import Answered, PublicationRefused, RequestRefused
 from sapwood.protocol.client.publishing import Publishing
+from sapwood.protocol.client.refreshing import Refreshing
 from sapwood.protocol.client.requests import Requests
 from sapwood.protocol.messages import (
     CODEC,
@@ -32,7 +33,8 @@ class Session:
         self.publishing = Publishing("c.1", 10**6)
         self.requests = Requests()
         self.deliveries = Deliveries()
-        self.inbound = Inbound(self.publishing, self.requests, self.deliveries)
+        self.refreshing = Refreshing("c.1", self.requests)
+        self.inbound = Inbound(self.publishing, self.requests, self.deliveries, self.refreshing)
         self.request = self.requests.open(Subscribe, "x = 1", settle=True)
         self.inbox = Inbox(self.request.name, Filter("x = 1"), 10, yields_gaps=True)
         self.deliveries.add(self.inbox)

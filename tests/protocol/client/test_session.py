@@ -76,6 +76,7 @@ def test_the_whole_of_a_short_life() -> None:
             credentials={"token": "t"},
             credit=play.session.channel.window,
             silence=8.0,
+            features=("refresh",),
         )
     ]
     inbox, number = play.session.subscribe(ALL)

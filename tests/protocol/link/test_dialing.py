@@ -14,7 +14,6 @@ from sapwood.protocol.link.handshake import (
     ALREADY_LINKED,
     BROKER,
     BUSY,
-    FEATURES,
     LINK_CODEC,
     PROTOCOL,
     REPLACED,
@@ -28,6 +27,7 @@ from sapwood.protocol.link.limits import LinkLimits
 from sapwood.protocol.link.line import HANDSHAKE_SECONDS
 from sapwood.protocol.link.states import LineState, TargetState
 from sapwood.protocol.messages import CODEC, Unsubscribe
+from sapwood.protocol.neighbours import REFRESH, RESTART
 from sapwood.protocol.node import Node
 from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.ports import (
@@ -60,7 +60,8 @@ def test_an_attempt_as_a_whole() -> None:
         network="sapwood",
         id="B1",
         session=1,
-        features=FEATURES,
+        features=(RESTART, REFRESH),
+        refresh=30.0,
         routing="covering",
         credit=2**20,
         silence=10.0,

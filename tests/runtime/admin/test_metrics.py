@@ -49,6 +49,13 @@ def test_a_broker_with_links_and_losses() -> None:
     assert found["sapwood_link_congested{neighbour=B2}"] == 1
     assert found["sapwood_table_entries{table=subscriptions}"] == 5
     assert found["sapwood_table_entries{table=advertisements}"] == 6
+    names = ("mismatch", "repaired", "expired", "strays", "silent")
+    assert [found[f"sapwood_refresh_total{{finding={one}}}"] for one in names] == list(
+        range(31, 36)
+    )
+    assert found["sapwood_refresh_differing"] == 2
+    assert found["sapwood_refresh_neighbours_without"] == 1
+    assert found["sapwood_refresh_clients_without"] == 36
     assert found["sapwood_drops_total{reason=malformed}"] == 3
     assert found["sapwood_events_total{event=connections_lost}"] == 2
     assert found["sapwood_trace_left_out_total"] == 7

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from runtime.living import until
 from runtime.serving import run, serving
+from sapwood.runtime.admin.status import RefreshStatus
 from sapwood.runtime.client import connect
 from sapwood.runtime.config.settings import ClientSettings, TraceSettings
 
@@ -40,6 +41,7 @@ def test_a_linked_broker_with_a_client() -> None:
             assert (client.slow_policy, client.is_slow) == ("block", False)
             assert client.frames_in >= 3
             assert two.uptime_seconds > 0
+            assert two.refresh == RefreshStatus(scheme="digest")  # nothing was ever wrong
 
     run(check())
 

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from sapwood.errors import TopologyError
+from sapwood.protocol.clients import SUBSCRIBED
+from sapwood.protocol.subscribing import Subscribing
 from sapwood.sim.faithful.driver import Crash
 from sapwood.sim.faithful.host import Clock
 from sapwood.sim.faithful.network import FaithfulNetwork
@@ -24,6 +26,28 @@ def test_brokers_link_and_clients_are_served() -> None:
     assert right.accepted_at.keys() == {1, 2, 3, 4}
     assert network.is_idle()
     assert network.problems() == network.problems_at_rest() == []
+
+
+def test_what_is_spoilt_heals_by_itself_at_brokers_and_for_clients() -> None:
+    network = line(3)
+    one = client(network, "a.1", "B1", "n > 1")
+    client(network, "b.1", "B3")
+    network.driver.run(40)  # some have compared by then
+    for name, source in (("B1", "a.1"), ("B2", "B1")):
+        broker = network.nodes[name].broker
+        subscribing = broker.machines[0]
+        assert isinstance(subscribing, Subscribing)
+        (entry,) = broker.subscriptions.of(source)
+        subscribing.leave(source, entry.id, SUBSCRIBED)
+        broker.tell_all()  # and that is lost
+    network.publish("b.1", {"n": 5})
+    network.driver.run(35)
+    assert sequences(one, "b.1") == []
+    network.publish("b.1", {"n": 6})
+    network.driver.run(1)
+    assert sequences(one, "b.1") == [2]
+    assert network.problems_at_rest() == []
+    assert sum(node.broker.reports()["refresh"]["mismatch"] for node in network.nodes.values()) == 2
 
 
 def test_names_are_used_once() -> None:

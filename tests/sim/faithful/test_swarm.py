@@ -12,6 +12,7 @@ import sys
 import pytest
 
 from expecting import expect_none
+from sapwood.routing.table import RoutingTable
 from sapwood.sim.faithful import swarm
 from sapwood.sim.faithful.case import draw_case
 from sapwood.sim.kernel import Kernel
@@ -83,6 +84,16 @@ def test_runs_do_something() -> None:
         assert any(wanted.had_settled(1e9) for one in clients for wanted in one.all_subscriptions)
     assert delivered > 500
     assert reconnected > 20
+
+
+def test_a_table_that_differs_without_a_fault_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = RoutingTable.texts
+    monkeypatch.setattr(
+        RoutingTable, "texts", lambda self, name: dict(list(told(self, name).items())[1:])
+    )
+    assert any("times mismatch" in one for one in swarm.problems_of(0))
 
 
 def test_a_failure_names_the_seed_and_the_command() -> None:

@@ -10,6 +10,7 @@ from sapwood.errors import ParameterError
 from sapwood.filters.ids import SessionId
 from sapwood.protocol.link.channel import ChannelLimits
 from sapwood.protocol.link.handshake import CLIENT, COUNT_MAX, Hello, Resume
+from sapwood.protocol.neighbours import REFRESH
 from sapwood.wire.frames import BODY_BYTES_MAX
 from sapwood.wire.heads import PUBLISHER_BYTES_MAX
 
@@ -67,6 +68,7 @@ class SessionConfig(msgspec.Struct, frozen=True, kw_only=True):
             order=order,
             streams=streams,
             is_astray=is_astray,
+            features=(REFRESH,),
         )
 
 

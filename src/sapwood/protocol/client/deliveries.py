@@ -289,7 +289,12 @@ class Deliveries:
     # What came before
 
     def change_broker(self) -> None:
-        """From now on notifications come over another path, perhaps some of them once more."""
+        """From now on notifications come over another path, perhaps some of them once more.
+
+        Whether a subscription has settled there is not known.
+        """
+        for inbox in self:
+            inbox.settled = None
         self._lingering = 0
         self._fold()
         for remembered in (self._last_older, self._last):

@@ -5,18 +5,26 @@ from __future__ import annotations
 from sapwood.protocol.client.deliveries import Deliveries, Gap
 from sapwood.protocol.client.outputs import Output, PublicationRefused
 from sapwood.protocol.client.publishing import Publishing
+from sapwood.protocol.client.refreshing import Refreshing
 from sapwood.protocol.client.requests import Requests
-from sapwood.protocol.messages import CODEC, Message, Missed, Refused, Settled, Surveyed
+from sapwood.protocol.messages import CODEC, Message, Missed, Refused, Repeat, Settled, Surveyed
 from sapwood.wire.frames import CONTROL, HEADER, HEADER_SIZE
 
 
 class Inbound:
     """Hands what comes to the parts of a session that it is for."""
 
-    def __init__(self, publishing: Publishing, requests: Requests, deliveries: Deliveries) -> None:
+    def __init__(
+        self,
+        publishing: Publishing,
+        requests: Requests,
+        deliveries: Deliveries,
+        refreshing: Refreshing,
+    ) -> None:
         self._publishing = publishing
         self._requests = requests
         self._deliveries = deliveries
+        self._refreshing = refreshing
 
     def take(self, data: bytes, outputs: list[object]) -> None:
         """Take whole frames; what the application has to be told is added to the outputs.
@@ -45,6 +53,8 @@ class Inbound:
         if isinstance(message, Missed):
             gap = Gap(message.count, f"notifications were given up on the link {message.link}")
             self._deliveries.report(gap, message.filters)
+        if isinstance(message, Repeat):
+            self._refreshing.asked(message)
         return None
 
     def _take_answer(self, said: Settled | Refused) -> Output | None:

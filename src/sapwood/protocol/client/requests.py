@@ -24,12 +24,14 @@ from sapwood.protocol.messages import (
 class OpenRequest:
     """One subscription or advertisement in force."""
 
-    __slots__ = ("is_answered", "message")
+    __slots__ = ("is_answered", "is_refused", "message")
 
     def __init__(self, message: Subscribe | Advertise) -> None:
         self.message = message
         self.is_answered = not message.request
         """Whether no first answer is outstanding."""
+        self.is_refused = False
+        """Whether the broker does not take it."""
 
     @property
     def name(self) -> str:
@@ -119,6 +121,7 @@ class Requests:
         number = said.request
         request = self._by_number.get(number)
         if request is not None:
+            request.is_refused = isinstance(said, Refused)
             is_news = not request.is_answered
             request.is_answered = True
             self._unanswered.pop(number, None)
@@ -135,10 +138,21 @@ class Requests:
 
         It never knew what has ended.
         """
-        messages: list[Message] = [request.message for request in self._open.values()]
+        messages: list[Message] = []
+        for request in self._open.values():
+            request.is_refused = False
+            messages.append(request.message)
         messages += (Survey(number) for number in self._surveys)
         ends, self._ends = self._ends, {}
         return messages, [Answered(number, settled=True) for number in ends]
+
+    def in_force(self, *, subscriptions: bool) -> list[OpenRequest]:
+        """The subscriptions, or the advertisements, that the broker is to hold."""
+        return [
+            one
+            for one in self._open.values()
+            if isinstance(one.message, Subscribe) is subscriptions and not one.is_refused
+        ]
 
     def __iter__(self) -> Iterator[OpenRequest]:
         """The open requests, in the order in which they were made."""

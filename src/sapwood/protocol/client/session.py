@@ -36,6 +36,7 @@ from sapwood.protocol.client.outputs import (
     Unconfirmed,
 )
 from sapwood.protocol.client.publishing import Publishing
+from sapwood.protocol.client.refreshing import Refreshing
 from sapwood.protocol.client.requests import OpenRequest, Requests
 from sapwood.protocol.client.search import Search
 from sapwood.protocol.client.streams import Streams
@@ -61,12 +62,7 @@ from sapwood.protocol.link.handshake import (
 from sapwood.protocol.link.keepalive import excuse_standstill, is_dead, look_seconds, wants_ping
 from sapwood.protocol.link.line import HANDSHAKE_SECONDS, Frames, Line
 from sapwood.protocol.link.states import SESSION, LineState, SessionState, following
-from sapwood.protocol.messages import (
-    CODEC,
-    Advertise,
-    Message,
-    Subscribe,
-)
+from sapwood.protocol.messages import CODEC, Advertise, Message, Subscribe
 from sapwood.protocol.ports import (
     Abort,
     Close,
@@ -103,7 +99,8 @@ class ClientSession:
         self.publishing = Publishing(self.name, config.buffer_bytes)
         self.deliveries = Deliveries()
         self.requests = Requests()
-        self._inbound = Inbound(self.publishing, self.requests, self.deliveries)
+        self.refreshing = Refreshing(self.name, self.requests)
+        self._inbound = Inbound(self.publishing, self.requests, self.deliveries, self.refreshing)
         self.channel = Channel(config.limits)
         self._search = Search(config.servers, random)
         self._problem = Failed("no server was dialled")
@@ -221,6 +218,7 @@ class ClientSession:
         elif line is not None:
             self._effects.append(Abort(line.number, "left"))
         self._call_until = self._retry_at = self._look_at = self._acknowledge_at = inf
+        self.refreshing.lost()
         self.wants_flush = True
         if self.state is SessionState.CLOSED:
             self._line = None
@@ -282,7 +280,8 @@ class ClientSession:
             woken.clear()
         effects = self._effects
         self._effects = []
-        self.deadline = min(self._call_until, self._retry_at, self._look_at, self._acknowledge_at)
+        times = (self._call_until, self._retry_at, self._look_at, self._acknowledge_at)
+        self.deadline = min(*times, self.refreshing.at)
         return effects
 
     def _write(self, line: Line, now: float) -> None:
@@ -310,6 +309,13 @@ class ClientSession:
             )
         if now >= self._look_at and self._line is not None:
             self._look_after(self._line, now)
+        self._refresh(now)
+
+    def _refresh(self, now: float) -> None:
+        """Let the broker compare, or answer what it asked."""
+        for message in self.refreshing.due(now):
+            self._send(message)
+        self._flush()
 
     def _look_after(self, line: Line, now: float) -> None:
         """Keep a connection alive, or notice that it is dead."""
@@ -366,16 +372,7 @@ class ClientSession:
         self._call_until = now + HANDSHAKE_SECONDS
         line = Line(event.connection, LineState.CALLING, now, address=event.address)
         self._line = line
-        line.say(
-            self.config.hello(
-                credit=self.channel.window,
-                resume=self._streams.resumes(self.channel.received),
-                order=self.order,
-                streams=self._streams.begun,
-                is_astray=self._streams.is_astray,
-            )
-        )
-        self._streams.ask()
+        line.say(self._streams.hello(self.config, self.channel, self.order))
 
     def _dial_failed(self, event: DialFailed, now: float) -> None:
         if event.dial == self._search.dial and self.state is SessionState.DIALING:
@@ -410,12 +407,17 @@ class ClientSession:
             self._lost(reason, now)
 
     def _lost(self, reason: str, now: float) -> None:
-        self.channel.disconnect()
-        self._confirming = 0
-        self._look_at = self._acknowledge_at = inf
+        self._rest()
         if self._advance("lost"):
             self._effects.append(Offline(reason))
             self._begin_round(now)
+
+    def _rest(self) -> None:
+        """There is no connection any more: nothing is due."""
+        self.channel.disconnect()
+        self.refreshing.lost()
+        self._confirming = 0
+        self._look_at = self._acknowledge_at = inf
 
     # What comes
 
@@ -442,6 +444,8 @@ class ClientSession:
             raise FrameError("a frame before the handshake is done; begin with Welcome")
         is_due = self.channel.count(run.frames, run.size)
         self._inbound.take(run.data, self._effects)
+        if self.refreshing.is_asked:
+            self._refresh(now)
         if is_due:
             self._acknowledge()
         else:
@@ -479,8 +483,7 @@ class ClientSession:
         if goodbye.code in _ENDINGS and self._advance("sent away"):
             self._effects.append(Abort(line.number, reason))
             self._line = None
-            self.channel.disconnect()
-            self._look_at = self._acknowledge_at = inf
+            self._rest()
             self._effects.append(Failed(f"broker {self.broker}: {reason}", True, goodbye.code))
             return
         if goodbye.code == SHUTDOWN:
@@ -517,7 +520,8 @@ class ClientSession:
             self._begin_anew(welcome)
         else:
             self._resume(line, welcome, welcome.resumed)
-        self._flush()
+        self.refreshing.welcomed(welcome)
+        self._refresh(now)
 
     def _can_resume(self, welcome: Welcome, resumed: int) -> bool:
         return self._streams.is_current(welcome) and self.channel.can_connect(resumed)
@@ -561,10 +565,7 @@ class ClientSession:
         self._effects += answers
         if not is_first:
             self.deliveries.change_broker()
-            for inbox in self.deliveries:
-                inbox.settled = None
-            gap = Gap(0, f"the broker was lost; now connected to {welcome.id}")
-            self.deliveries.report(gap)
+            self.deliveries.report(Gap(0, f"the broker was lost; now connected to {welcome.id}"))
 
     # Sending
 

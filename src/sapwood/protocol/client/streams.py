@@ -10,7 +10,9 @@ from typing import Final
 
 import msgspec
 
-from sapwood.protocol.link.handshake import COUNT_MAX, Resume, Welcome
+from sapwood.protocol.client.config import SessionConfig
+from sapwood.protocol.link.channel import Channel
+from sapwood.protocol.link.handshake import COUNT_MAX, Hello, Resume, Welcome
 
 LEFT_MAX: Final = 16
 """Brokers that were left and whose secrets are remembered."""
@@ -38,6 +40,18 @@ class Streams:
         self._was_astray = False
         self._left: dict[str, Stream] = {}
         """Those that have ended here, by broker."""
+
+    def hello(self, config: SessionConfig, channel: Channel, order: int) -> Hello:
+        """What to say to a broker: who this is, and where its streams stand; it counts as asked."""
+        hello = config.hello(
+            credit=channel.window,
+            resume=self.resumes(channel.received),
+            order=order,
+            streams=self.begun,
+            is_astray=self.is_astray,
+        )
+        self.ask()
+        return hello
 
     def ask(self) -> None:
         """A hello was said: a broker may begin a stream."""

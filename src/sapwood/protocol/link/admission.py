@@ -25,6 +25,7 @@ from sapwood.protocol.link.handshake import (
     CLIENT,
     COUNT_MAX,
     ID_IN_USE,
+    NEVER,
     PROTOCOL,
     SHUTDOWN,
     Goodbye,
@@ -40,6 +41,7 @@ from sapwood.protocol.link.line import HANDSHAKE_SECONDS, Line
 from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.protocol.link.states import LineState
 from sapwood.protocol.messages import Refused, Surveyed
+from sapwood.protocol.neighbours import REFRESH
 
 if TYPE_CHECKING:
     from sapwood.protocol.node import Node
@@ -300,7 +302,8 @@ class Admission:
             in_tree=in_tree,
             secret=node.draw_secret(),
             addresses=hello.addresses,
-            features=common_features(hello.features),
+            features=self._features(hello),
+            refresh_seconds=hello.refresh,
             routing=hello.routing,
             slow_policy=hello.slow_policy or node.config.client.slow_policy,
             has_moved=is_client
@@ -341,7 +344,7 @@ class Admission:
             id=config.id,
             session=config.session,
             version=version,
-            features=common_features(hello.features),
+            features=self._features(hello),
             addresses=config.addresses,
             resumed=resumed,
             credit=node.membership.credit(is_client=peer.is_client),
@@ -350,7 +353,19 @@ class Admission:
             advertisements_required=config.advertisements_required,
             secret=peer.secret,
             routing="" if peer.is_client else config.routing,
+            refresh=self._refresh_seconds(hello),
         )
+
+    def _features(self, hello: Hello) -> tuple[str, ...]:
+        """What both sides can do beyond the first release."""
+        own = self._node.config.features(is_client=hello.role == CLIENT)
+        return common_features(hello.features, own)
+
+    def _refresh_seconds(self, hello: Hello) -> float:
+        """How often tables are compared with whoever says a hello; zero if it cannot."""
+        if REFRESH not in self._features(hello):
+            return NEVER
+        return self._node.config.refresh_seconds(is_client=hello.role == CLIENT)
 
 
 def _id_in_use(hello: Hello) -> Goodbye:

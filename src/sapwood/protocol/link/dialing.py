@@ -17,7 +17,6 @@ from sapwood.protocol.link.handshake import (
     ALREADY_LINKED,
     BROKER,
     COUNT_MAX,
-    FEATURES,
     FINAL_CODES,
     PROTOCOL,
     REPLACED,
@@ -162,7 +161,8 @@ class Dialing:
             network=config.network,
             id=config.id,
             session=config.session,
-            features=FEATURES,
+            features=config.features(is_client=False),
+            refresh=config.refresh_seconds(is_client=False),
             addresses=config.addresses,
             credentials={"token": config.token} if config.token else {},
             routing=config.routing,
@@ -309,6 +309,7 @@ class Dialing:
             secret=welcome.secret,
             addresses=welcome.addresses,
             features=welcome.features,
+            refresh_seconds=welcome.refresh,
             routing=welcome.routing,
         )
         peer = membership.new_peer(said)

@@ -18,7 +18,7 @@ from typing import Annotated, Final, TypeAlias
 import msgspec
 
 from sapwood.protocol.messages import Name
-from sapwood.protocol.neighbours import RESTART
+from sapwood.protocol.neighbours import HOP_LEASE, REFRESH, RESTART
 from sapwood.routing.algorithms import ALGORITHMS, FLOODING
 from sapwood.wire.control import ControlCodec
 from sapwood.wire.frames import LINK
@@ -26,13 +26,16 @@ from sapwood.wire.frames import LINK
 VERSIONS: Final = (1, 1)
 """The oldest and the newest protocol version spoken here."""
 
-FEATURES: Final[tuple[str, ...]] = (RESTART,)
-"""Optional abilities beyond the version; a side uses only what both have."""
+FEATURES: Final[tuple[str, ...]] = (RESTART, REFRESH, HOP_LEASE)
+"""Optional abilities beyond the version; a side uses only what both have. Which of them a node
+offers is in its settings."""
 
 BROKER, CLIENT = "broker", "client"
 
 COUNT_MAX: Final = 2**63 - 1
 SILENCE_SECONDS_MAX: Final = 86_400.0
+NEVER: Final = 0.0
+"""How often tables are compared where they are not. Being the very default, it is not sent."""
 
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)]
 Session: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=COUNT_MAX)]
@@ -77,6 +80,8 @@ class Hello(_LinkMessage, frozen=True, kw_only=True):
     """How many bytes of notifications may come over this connection before the next `Ack`."""
     silence: Seconds = 0.0
     """After how many seconds without a frame the sender takes this connection for dead."""
+    refresh: Seconds = NEVER
+    """Of a broker: how often it compares tables, in seconds."""
     slow_policy: str = ""
     """Of a client: what to do when it does not keep up; empty for the broker's default."""
     order: Count = 0
@@ -107,6 +112,9 @@ class Welcome(_LinkMessage, frozen=True, kw_only=True):
     """To be shown when the stream is resumed: a name alone proves nothing."""
     routing: str = ""
     """To a broker: the algorithm by which the sender tells what is wanted."""
+    refresh: Seconds = NEVER
+    """To a broker: how often the sender compares tables, in seconds. To a client: how often the
+    client has to say what it subscribes to."""
 
 
 class Goodbye(_LinkMessage, frozen=True):
@@ -180,9 +188,9 @@ def common_version(offered: tuple[int, int], spoken: tuple[int, int] = VERSIONS)
     return newest if newest >= max(offered[0], spoken[0]) else None
 
 
-def common_features(offered: tuple[str, ...]) -> tuple[str, ...]:
+def common_features(offered: tuple[str, ...], own: tuple[str, ...] = FEATURES) -> tuple[str, ...]:
     """The optional abilities that both sides have."""
-    return tuple(name for name in FEATURES if name in offered)
+    return tuple(name for name in own if name in offered)
 
 
 def refusal(hello: Hello, *, network: str, token: str, routing: str) -> Goodbye | None:

@@ -11,8 +11,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from sapwood.protocol.effects import Dismiss, ResetStream
 from sapwood.protocol.events import (
     ClientArrived,
+    ClientAway,
+    ClientBack,
     ClientDown,
     ClientUp,
     LinkDown,
@@ -39,6 +42,9 @@ from sapwood.wire.frames import HEADER_SIZE
 
 if TYPE_CHECKING:
     from sapwood.protocol.node import Node
+
+EXCUSES_MAX: Final = 10
+"""How often in a row a stream that brings something is excused for what it does not bring."""
 
 WINDOW_BYTES_MIN: Final = 4096
 """Bytes that everybody may send ahead, however many there are."""
@@ -144,7 +150,7 @@ class Membership:
             if node.config.recording:
                 node.do(ClientOrder(peer.name, order))
                 peer.claimed_again = set() if had_stream else None
-            node.bring(ClientUp(peer.name), now)
+            node.bring(ClientUp(peer.name, peer.features), now)
             if peer.has_moved:
                 node.bring(ClientArrived(peer.name, peer.streams), now)
             return
@@ -179,6 +185,7 @@ class Membership:
                 addresses=peer.addresses,
                 features=peer.features,
                 restarted=restarted,
+                refresh_seconds=peer.refresh_seconds,
             ),
             now,
         )
@@ -239,8 +246,7 @@ class Membership:
         self._attach(peer, line, received, credit, now)
         node.count_losses(peer)
         node.counts["resumed"] += 1
-        if not peer.is_client:
-            node.bring(NeighbourBack(peer.name), now)
+        node.bring((ClientBack if peer.is_client else NeighbourBack)(peer.name), now)
         node.touch(peer)
 
     def _attach(self, peer: Peer, line: Line, received: int, credit: int, now: float) -> None:
@@ -269,8 +275,7 @@ class Membership:
             return
         node.counts["connections_lost"] += 1
         self._detach(peer, now)
-        if not peer.is_client:
-            node.bring(NeighbourAway(peer.name), now)
+        node.bring((ClientAway if peer.is_client else NeighbourAway)(peer.name), now)
 
     def _detach(self, peer: Peer, now: float) -> None:
         node = self._node
@@ -311,6 +316,30 @@ class Membership:
             self.missed.pop(peer.name, None)
             node.bring(LinkDown(peer.name), now)
             self._remember()
+
+    def dismiss(self, effect: Dismiss, now: float) -> None:
+        """Let a client's session end that goes on elsewhere."""
+        peer = self._node.peers.get(effect.client)
+        if peer is not None and peer.is_client:
+            self.remove(peer, Goodbye(REPLACED, effect.reason), now)
+
+    def reset(self, effect: ResetStream, now: float) -> None:
+        """Let a stream begin anew that does not bring what it has to; what it had is reported.
+
+        As long as it brings anything at all, that may still be on its way: the stream is slow, not
+        wrong. Only after many times it is not believed any more.
+        """
+        peer = self._node.peers.get(effect.peer)
+        if peer is None or peer.line is None:
+            return
+        came, peer.frames_in_at_silence = peer.frames_in_at_silence, peer.frames_in
+        is_slow = came != peer.frames_in or bool(peer.holders)
+        if is_slow and effect.times < EXCUSES_MAX:
+            return
+        self._node.counts["streams_reset"] += 1
+        if not peer.is_client and peer.in_tree:
+            self.report(peer.name, 0, now)
+        self.remove(peer, Goodbye(SILENT, effect.reason), now)
 
     def tick(self, now: float) -> None:
         """Let those go who have been away for too long, or whose control messages overran."""

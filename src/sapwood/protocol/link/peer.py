@@ -20,6 +20,8 @@ class Introduction(msgspec.Struct, frozen=True, kw_only=True):
     addresses: tuple[str, ...] = ()
     """Of a neighbour: where it can be dialled."""
     features: tuple[str, ...] = ()
+    refresh_seconds: float = 0.0
+    """Of a neighbour: how often it compares tables."""
     routing: str = ""
     """Of a neighbour: how it tells what it wants; empty if it did not say."""
     slow_policy: str = ""
@@ -42,6 +44,7 @@ class Peer:
         "ended_orderly",
         "features",
         "frames_in",
+        "frames_in_at_silence",
         "frames_out",
         "given_up_seen",
         "has_moved",
@@ -55,6 +58,7 @@ class Peer:
         "lost_there",
         "name",
         "progress_at",
+        "refresh_seconds",
         "routing",
         "secret",
         "session",
@@ -71,6 +75,7 @@ class Peer:
         self.in_tree = said.in_tree
         self.addresses = said.addresses
         self.features = said.features
+        self.refresh_seconds = said.refresh_seconds
         self.routing = said.routing
         self.slow_policy = said.slow_policy
         self.has_moved = said.has_moved
@@ -98,6 +103,8 @@ class Peer:
         """Of a client that was lost by another broker or session: what it has asked for since."""
         self.given_up_seen = 0
         self.frames_in = 0
+        self.frames_in_at_silence = 0
+        """How many had come when tables were last missed."""
         self.frames_out = 0
 
     def __repr__(self) -> str:

@@ -14,7 +14,13 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector, CollectorRegistry
 
-from sapwood.runtime.admin.status import LINKED, ClientStatus, NeighbourStatus, Status
+from sapwood.runtime.admin.status import (
+    LINKED,
+    ClientStatus,
+    NeighbourStatus,
+    RefreshStatus,
+    Status,
+)
 
 METRICS_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
@@ -33,6 +39,7 @@ class _OneStatus(Collector):
         yield from _links(self._status.neighbours)
         yield from _clients(self._status.clients)
         yield from _losses(self._status)
+        yield from _refresh(self._status.refresh)
 
 
 def exposition(status: Status) -> bytes:
@@ -112,6 +119,23 @@ def _clients(clients: tuple[ClientStatus, ...]) -> Iterator[Metric]:
     yield slow
     buffered = sum(one.queue.buffered_bytes for one in clients)
     yield _gauge("client_buffered_bytes", "What clients have not acknowledged.", buffered)
+
+
+def _refresh(refresh: RefreshStatus) -> Iterator[Metric]:
+    found = CounterMetricFamily(
+        "sapwood_refresh",
+        "What the comparison of tables has found; nothing, without a fault.",
+        labels=["finding"],
+    )
+    for what in ("mismatch", "repaired", "expired", "strays", "silent"):
+        found.add_metric([what], getattr(refresh, what))
+    yield found
+    differing = len(refresh.differing)
+    yield _gauge("refresh_differing", "Those whose tables differ again and again.", differing)
+    without = len(refresh.neighbours_without)
+    yield _gauge("refresh_neighbours_without", "Neighbours that cannot compare.", without)
+    without = refresh.clients_without
+    yield _gauge("refresh_clients_without", "Clients that cannot compare.", without)
 
 
 def _losses(status: Status) -> Iterator[Metric]:

@@ -76,6 +76,28 @@ class TableStatus(msgspec.Struct, frozen=True, kw_only=True):
     advertisements: int
 
 
+class RefreshStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """How tables are compared, and what was found since the start: nothing, without a fault."""
+
+    scheme: str
+    mismatch: int = 0
+    """Comparisons that differed."""
+    repaired: int = 0
+    """Entries that were put right."""
+    expired: int = 0
+    """Entries whose lease ended."""
+    strays: int = 0
+    """Destinations with entries that were neither clients nor neighbours."""
+    silent: int = 0
+    """How often a neighbour or client did not compare in time."""
+    differing: tuple[str, ...] = ()
+    """Those with whom tables differ again and again."""
+    neighbours_without: tuple[str, ...] = ()
+    """Neighbours that cannot compare."""
+    clients_without: int = 0
+    """Clients that cannot compare."""
+
+
 class TraceStatus(msgspec.Struct, frozen=True, kw_only=True):
     """How the trace is doing."""
 
@@ -114,6 +136,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     clients: tuple[ClientStatus, ...]
     joins: tuple[JoinStatus, ...]
     tables: TableStatus
+    refresh: RefreshStatus
     drops: dict[str, int]
     """What was dropped, by reason."""
     counts: dict[str, int]

@@ -10,6 +10,8 @@ from __future__ import annotations
 import time
 from importlib.metadata import version
 
+import msgspec
+
 from sapwood.protocol.clients import SUBSCRIBED
 from sapwood.protocol.link.dialing import Target
 from sapwood.protocol.link.handshake import VERSIONS
@@ -26,6 +28,7 @@ from sapwood.runtime.admin.status import (
     JoinStatus,
     NeighbourStatus,
     QueueStatus,
+    RefreshStatus,
     Status,
     TableStatus,
     TraceStatus,
@@ -64,10 +67,15 @@ class StatusTaker:
             tables=TableStatus(
                 subscriptions=len(broker.subscriptions), advertisements=len(broker.advertisements)
             ),
+            refresh=self._refresh(),
             drops={str(why): count for why, count in sorted(broker.drops.counts.items())},
             counts=dict(sorted(node.counts.items())),
             trace=self._trace(),
         )
+
+    def _refresh(self) -> RefreshStatus:
+        report = self._node.broker.reports().get("refresh", {"scheme": "off"})
+        return msgspec.convert(report, RefreshStatus)
 
     def _neighbour(self, peer: Peer, now: float) -> NeighbourStatus:
         neighbour = self._node.broker.neighbours.get(peer.name)

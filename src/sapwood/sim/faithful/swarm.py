@@ -18,7 +18,10 @@ from itertools import islice
 from random import Random
 from typing import Any, Final
 
+import msgspec
+
 from sapwood.protocol.link.handshake import SLOW_CONSUMER
+from sapwood.protocol.stabilize.settings import StabilizationSettings
 from sapwood.sim.faithful.case import Case, Do, Step, draw_case
 from sapwood.sim.faithful.driver import StuckError
 from sapwood.sim.faithful.network import FaithfulNetwork
@@ -45,6 +48,13 @@ LOOK_SECONDS: Final = 0.2
 
 LOOKS_PER_CHECK: Final = 10
 """How many of these looks there are between two checks of what must hold of nodes."""
+
+REFRESH_SECONDS: Final = 2.0
+"""How often tables are compared: often, so that every case has many comparisons."""
+
+IMPOSSIBLE: Final = ("mismatch", "expired", "strays")
+"""What brokers count and must never happen: connections and processes fail here, but nobody spoils
+a table, and a stream that ends is told anew from its beginning."""
 
 STEPS_MAX: Final = 200_000
 """Far more than any case needs: beyond it, something goes on for ever."""
@@ -80,8 +90,9 @@ class CaseRun:
                 "routing": case.routing,
                 "restore_seconds": case.restore_seconds,
                 "link": case.link,
-                "client": case.client,
+                "client": msgspec.structs.replace(case.client, refresh_seconds=REFRESH_SECONDS),
                 "leave_seconds": 1.0,
+                "stabilization": StabilizationSettings(refresh_seconds=REFRESH_SECONDS),
             },
             kernel=BoundedKernel(),
             delay=case.delay,
@@ -120,8 +131,17 @@ class CaseRun:
         self.tree.look(self.network.is_formed, kernel.now)
         self._looks += 1
         if self._looks % LOOKS_PER_CHECK == 0:
-            self._unsound += [f"at {kernel.now}: {one}" for one in self.network.problems()]
+            found = [*self.network.problems(), *self._impossible()]
+            self._unsound += [f"at {kernel.now}: {one}" for one in found]
         kernel.at(kernel.now + LOOK_SECONDS, self._look)
+
+    def _impossible(self) -> Iterator[str]:
+        """What brokers have found wrong with tables though nobody spoilt them."""
+        for name, node in self.network.nodes.items():
+            counts = node.broker.reports()["refresh"]
+            for what in IMPOSSIBLE:
+                if counts[what]:
+                    yield f"{name}: {counts[what]} times {what}"
 
     def _build(self) -> None:
         case, network = self.case, self.network
@@ -251,6 +271,7 @@ class CaseRun:
         """What applications saw, from the beginning, and what must hold of nodes."""
         yield from self._unsound[:SHOWN_MAX]
         yield from self.network.problems()
+        yield from self._impossible()
         clients = self.network.clients
         oracle = self._oracle()
         yield from oracle.order()
