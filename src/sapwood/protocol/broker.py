@@ -19,7 +19,7 @@ from sapwood.filters.values import Value
 from sapwood.protocol.config import BrokerConfig
 from sapwood.protocol.core import Core, ParseFilter
 from sapwood.protocol.drops import Drop
-from sapwood.protocol.effects import Effect, Send
+from sapwood.protocol.effects import CloseLink, Effect, Hold, Send
 from sapwood.protocol.events import (
     ClientDown,
     ClientUp,
@@ -41,6 +41,7 @@ from sapwood.protocol.moves import Moves
 from sapwood.protocol.neighbours import RESTART, Neighbour
 from sapwood.protocol.restoration import Restoration
 from sapwood.protocol.settling import Settling
+from sapwood.protocol.stabilize.tree import Tree
 from sapwood.protocol.subscribing import Subscribing
 from sapwood.protocol.survey import Surveying
 from sapwood.protocol.waves import Waves
@@ -70,6 +71,7 @@ class Broker(Core):
         self.settling = Settling(self, self.waves)
         gaps = Gaps(self, self.restoration)
         self.moves = Moves(self, gaps)
+        self.tree = Tree(self, self, self.restoration, self.waves, gaps)
         self.machines: tuple[Machine, ...] = (
             Subscribing(self, self.settling),
             self.moves,
@@ -78,6 +80,7 @@ class Broker(Core):
             self.settling,
             Surveying(self, self.waves),
             gaps,
+            self.tree,
         )
         """In the order in which they are told of what happens."""
         self._timed = [one for one in self.machines if type(one).next_at is not Machine.next_at]
@@ -140,6 +143,8 @@ class Broker(Core):
         if self.fences.is_stale(source, publisher):
             self.moves.dropped(source, attributes)
             return self.drops.count(Drop.STALE, source, publisher=publisher, sequence=sequence)
+        if self.is_held(source):
+            return self.drops.count(Drop.HELD, source, publisher=publisher, sequence=sequence)
         effects = self.drops.count(Drop.REFUSED, source)
         if source in self.clients:
             reason = self.refusal(source, publisher, attributes)
@@ -210,6 +215,8 @@ class Broker(Core):
                 effects += machine.link_up(name, now)
             else:
                 effects += machine.link_aside(name, now)
+        if event.is_held:
+            effects += self.hold_link(name, now)
         return effects
 
     def _link_down(self, event: LinkDown, now: float) -> list[Effect]:
@@ -217,27 +224,62 @@ class Broker(Core):
         neighbour = self.neighbours.pop(name, None)
         if neighbour is None:
             return self.drops.count(Drop.LINK_UNKNOWN, name)
-        if not neighbour.in_tree:
-            return []
-        return self._all(lambda machine: machine.link_down(name, now))
+        effects: list[Effect] = []
+        if neighbour.in_tree:
+            effects += self._all(lambda machine: machine.link_down(name, now))
+        return [*effects, *self._all(lambda machine: machine.neighbour_gone(name, now))]
 
     def _neighbour_away(self, event: NeighbourAway, now: float) -> list[Effect]:
-        neighbour = self.neighbours.get(event.neighbour)
+        name = event.neighbour
+        neighbour = self.neighbours.get(name)
         if neighbour is None:
             return []
-        neighbour.is_away = True
-        if not neighbour.in_tree:
-            return []
-        return self._all(lambda machine: machine.link_away(event.neighbour, now))
+        was_away, neighbour.is_away = neighbour.is_away, True
+        neighbour.is_connected = False
+        effects: list[Effect] = []
+        if neighbour.in_tree and not was_away:
+            effects += self._all(lambda machine: machine.link_away(name, now))
+        return [*effects, *self._all(lambda machine: machine.line_lost(name, now))]
 
     def _neighbour_back(self, event: NeighbourBack, now: float) -> list[Effect]:
-        neighbour = self.neighbours.get(event.neighbour)
+        name = event.neighbour
+        neighbour = self.neighbours.get(name)
         if neighbour is None:
             return []
-        neighbour.is_away = False
+        neighbour.is_connected = True
+        effects: list[Effect] = []
         if not neighbour.in_tree:
-            return []
-        return self._all(lambda machine: machine.link_back(event.neighbour, now))
+            neighbour.is_away = False
+        elif event.in_place:
+            neighbour.is_away = False
+            effects += self._all(lambda machine: machine.link_back(name, now))
+        else:
+            effects += self.hold_link(name, now)
+        return [*effects, *self._all(lambda machine: machine.line_up(name, now))]
+
+    # What the tree decides
+
+    def enter_tree(self, name: str, now: float) -> list[Effect]:
+        """A candidate is part of the tree from now on."""
+        neighbour = self.neighbours[name]
+        neighbour.in_tree, neighbour.is_away = True, False
+        return self._all(lambda machine: machine.link_up(name, now))
+
+    def resume_link(self, name: str, now: float) -> list[Effect]:
+        """A link that was kept carries again."""
+        self.neighbours[name].is_away = False
+        self.forwarding.invalidate()
+        return [Hold(name, is_held=False), *self._all(lambda machine: machine.link_back(name, now))]
+
+    def hold_link(self, name: str, now: float) -> list[Effect]:
+        """A link stays part of the tree, and carries nothing."""
+        self.neighbours[name].is_away = True
+        self.forwarding.invalidate()
+        return [Hold(name, is_held=True), *self._all(lambda machine: machine.link_away(name, now))]
+
+    def leave_tree(self, name: str, reason: str, now: float) -> list[Effect]:
+        """A link is part of the tree no longer: its stream ends, and what it brought."""
+        return [CloseLink(name, reason)]
 
     def _client_up(self, event: ClientUp, now: float) -> list[Effect]:
         name = event.client

@@ -66,12 +66,17 @@ class Core:
         if self.fences.is_stale(source, publisher):
             return f"{publisher!r} goes on at another broker"
         if source not in self.clients:
-            return ""
+            return "the link is not to carry anything" if self.is_held(source) else ""
         if publisher != source:
             return f"published as {publisher!r} by {source!r}: a client publishes as itself"
         if not self.config.advertisements_required:
             return ""
         return self.clients.refusal(source, attributes)
+
+    def is_held(self, source: str) -> bool:
+        """Whether a source is a neighbour whose link is not to carry anything."""
+        neighbour = self.neighbours.get(source)
+        return neighbour is not None and neighbour.is_held
 
     # Links
 

@@ -7,6 +7,7 @@ from typing import TypeAlias
 import msgspec
 
 from sapwood.protocol.messages import Message
+from sapwood.protocol.stabilize.beacon import Beacon
 
 
 class _Event(msgspec.Struct, frozen=True, gc=False):
@@ -46,6 +47,8 @@ class LinkUp(_Event, frozen=True):
     """What the neighbour can do beyond the first release."""
     restarted: bool = False
     """Whether the neighbour is back after a restart and will tell its tables again."""
+    is_held: bool = False
+    """Whether the link is part of the tree and is not to carry anything yet."""
 
 
 class LinkDown(_Event, frozen=True):
@@ -67,6 +70,15 @@ class NeighbourBack(_Event, frozen=True):
     """A neighbour can be reached again, and has got everything in between."""
 
     neighbour: str
+    in_place: bool = True
+    """Whether both ends say that its link is where it was in the tree; else it is held."""
+
+
+class BeaconReceived(_Event, frozen=True):
+    """A neighbour says what it knows about the root of the tree."""
+
+    neighbour: str
+    beacon: Beacon
 
 
 class NotificationsMissed(_Event, frozen=True):
@@ -126,6 +138,7 @@ Event: TypeAlias = (
     | LinkDown
     | NeighbourAway
     | NeighbourBack
+    | BeaconReceived
     | NotificationsMissed
     | RoutingChanged
     | SurveyRequested

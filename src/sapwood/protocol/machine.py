@@ -79,6 +79,18 @@ class Machine:
         """A neighbour in the tree can be reached again."""
         return []
 
+    def line_up(self, neighbour: str, now: float) -> list[Effect]:
+        """There is a connection to a neighbour again, in the tree or not."""
+        return []
+
+    def line_lost(self, neighbour: str, now: float) -> list[Effect]:
+        """There is no connection to a neighbour any more, in the tree or not."""
+        return []
+
+    def neighbour_gone(self, neighbour: str, now: float) -> list[Effect]:
+        """A neighbour is gone for good, in the tree or not."""
+        return []
+
     def client_down(self, client: str, now: float) -> list[Effect]:
         """A client's session ends; afterwards it is gone."""
         return []

@@ -28,7 +28,9 @@ class Neighbour(msgspec.Struct):
     announced: str = ""
     """The routing of `sends` as the neighbour knows it."""
     is_away: bool = False
-    """Whether it cannot be reached for the time being."""
+    """Whether it cannot be reached for the time being, or its link is not to carry anything."""
+    is_connected: bool = True
+    """Whether there is a connection."""
     is_frozen: bool = False
     """Whether it is told nothing for the time being, though it can be reached."""
 
@@ -56,6 +58,11 @@ class Neighbour(msgspec.Struct):
     def is_withheld(self) -> bool:
         """Whether the neighbour is told nothing for the time being."""
         return self.is_away or self.is_frozen
+
+    @property
+    def is_held(self) -> bool:
+        """Whether there is a connection, and no notification is to go over it or come from it."""
+        return self.in_tree and self.is_away and self.is_connected
 
 
 class Neighbours(dict[str, Neighbour]):

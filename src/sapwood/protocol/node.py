@@ -17,13 +17,24 @@ from random import Random
 from typing import Any, Final
 
 from sapwood.protocol.broker import Broker
-from sapwood.protocol.effects import Dismiss, Effect, Forward, Send
-from sapwood.protocol.events import Event, Tick
+from sapwood.protocol.effects import (
+    CloseLink,
+    Dismiss,
+    Effect,
+    Forward,
+    Hold,
+    Say,
+    Send,
+    TreeChanged,
+)
+from sapwood.protocol.events import BeaconReceived, Event, Tick
 from sapwood.protocol.link.admission import CHALLENGE_PING, Admission
 from sapwood.protocol.link.dialing import Dialing
 from sapwood.protocol.link.flow import DISCONNECT, Flow
 from sapwood.protocol.link.handshake import (
+    FEATURES,
     LEAVING,
+    OUTSIDE_TREE,
     PROTOCOL,
     REPLACED,
     SHUTDOWN,
@@ -65,6 +76,7 @@ from sapwood.protocol.ports import (
     Unsent,
     Write,
 )
+from sapwood.protocol.stabilize.beacon import BEACONS, Beacon
 from sapwood.wire.frames import BODY_BYTES_MAX, LINK, NOTIFICATION_TYPES
 from sapwood.wire.scan import only_kind
 
@@ -114,6 +126,13 @@ class Node:
         """When everybody is to be looked at again."""
         self._surveys = 0
         self._was_restoring = self.broker.is_restoring
+        self._asked: dict[type, Callable[[Any, float], None]] = {
+            Say: self._say_beacon,
+            Hold: self._hold,
+            CloseLink: self._close_link,
+            TreeChanged: self._tree_changed,
+            Dismiss: self._dismiss,
+        }
         self._handlers: dict[type, Callable[[Any, float], None]] = {
             Connected: self._connected,
             Disconnected: self._disconnected,
@@ -166,6 +185,13 @@ class Node:
                     effects.append(Write(line.number, line.take()))
             self._to_write = []
         return effects
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The optional abilities of this node."""
+        if self.broker.tree.is_on:
+            return FEATURES
+        return tuple(name for name in FEATURES if name != BEACONS)
 
     @property
     def is_stopping(self) -> bool:
@@ -340,6 +366,9 @@ class Node:
             peer = line.peer
             if peer is not None and message.number == CHALLENGE_PING:  # type: ignore[union-attr]
                 self.admission.answered(peer, now)
+        elif kind is Beacon:
+            if line.peer is not None and not line.peer.is_client:
+                self.bring(BeaconReceived(line.peer.name, message), now)  # type: ignore[arg-type]
         elif kind is Hello:
             self.changed = True
             self.admission.hello(line, message, now)  # type: ignore[arg-type]
@@ -392,8 +421,10 @@ class Node:
         peer = line.peer
         if peer is None:
             return
-        if goodbye.code == LEAVING:
-            self.membership.remove(peer, Goodbye(LEAVING), now)
+        if goodbye.code == OUTSIDE_TREE:
+            self.membership.report(peer.name, 0, now)
+        if goodbye.code in (LEAVING, OUTSIDE_TREE):
+            self.membership.remove(peer, Goodbye(goodbye.code), now)
         else:
             if goodbye.code == SHUTDOWN:
                 peer.ended_orderly, peer.lost_there = True, goodbye.lost
@@ -423,8 +454,8 @@ class Node:
             self.changed = True
             if kind is Send:
                 self._send(effect, now)  # type: ignore[arg-type]
-            elif kind is Dismiss:
-                self._dismiss(effect, now)  # type: ignore[arg-type]
+            elif kind in self._asked:
+                self._asked[kind](effect, now)
             elif self._is_recording:
                 at = now if recorded_at is None else recorded_at
                 self.rows.asked(effect, at)  # type: ignore[arg-type]
@@ -490,6 +521,25 @@ class Node:
             self._to_flush[peer.name] = None
         elif effect.destination == self.config.id and isinstance(message, Surveyed | Refused):
             self.admission.surveyed(message, now)
+
+    def _say_beacon(self, effect: Say, now: float) -> None:
+        peer = self.peers.get(effect.neighbour)
+        if peer is not None and peer.line is not None and peer.line.is_open:
+            self.say(peer.line, effect.beacon, now)
+
+    def _hold(self, effect: Hold, now: float) -> None:
+        peer = self.peers.get(effect.neighbour)
+        if peer is not None:
+            peer.channel.is_held = effect.is_held
+            self.touch(peer)
+
+    def _close_link(self, effect: CloseLink, now: float) -> None:
+        peer = self.peers.get(effect.neighbour)
+        if peer is not None and not peer.is_client:
+            self.membership.remove(peer, Goodbye(OUTSIDE_TREE, effect.reason), now)
+
+    def _tree_changed(self, effect: TreeChanged, now: float) -> None:
+        self.membership.tree_changed()
 
     def _dismiss(self, effect: Dismiss, now: float) -> None:
         peer = self.peers.get(effect.client)

@@ -26,6 +26,8 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The neighbours that the session before this one had: it takes part when they are back."""
     expected_sessions: tuple[int, ...] = ()
     """Of each of them, in the same order; a zero, or none at all, if it is not known."""
+    expected_parent: str = ""
+    """Which of them was its parent in the tree; empty if it was the root."""
     restore_seconds: float = 10.0
     """How long it waits for them."""
     addresses: tuple[str, ...] = ()
@@ -69,6 +71,7 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
             release=self.release,
             recording=self.recording,
             expected=self.expected,
+            expected_parent=self.expected_parent,
             restore_seconds=self.restore_seconds,
             stabilization=self.stabilization,
             tree=self.tree,

@@ -17,7 +17,6 @@ from sapwood.protocol.link.handshake import (
     ALREADY_LINKED,
     BROKER,
     COUNT_MAX,
-    FEATURES,
     FINAL_CODES,
     PROTOCOL,
     REPLACED,
@@ -162,11 +161,12 @@ class Dialing:
             network=config.network,
             id=config.id,
             session=config.session,
-            features=FEATURES,
+            features=node.features,
             addresses=config.addresses,
             credentials={"token": config.token} if config.token else {},
             routing=config.routing,
             resume=node.membership.resumes(),
+            tree=node.broker.tree.places(),
             credit=node.membership.credit(is_client=False),
             silence=config.link.silence_seconds,
         )
@@ -298,21 +298,32 @@ class Dialing:
             if not _has_gone_on(known, line):
                 node.membership.remove(known, Goodbye(REPLACED), now)
         else:
-            node.membership.come_back(known, line, welcome.resumed, welcome.credit, now)
+            node.membership.come_back(
+                known,
+                line,
+                welcome.resumed,
+                welcome.credit,
+                now,
+                in_place=self._is_in_place(known, welcome),
+            )
+
+    def _is_in_place(self, known: Peer, welcome: Welcome) -> bool:
+        """Whether both sides say that a link is where it was in the tree."""
+        return not welcome.is_held and self._node.membership.is_in_place(known)
 
     def _begin(self, line: Line, welcome: Welcome, now: float) -> None:
         membership = self._node.membership
         said = Introduction(
             name=welcome.id,
             session=welcome.session,
-            in_tree=welcome.in_tree,
+            in_tree=welcome.in_tree and membership.has_link(welcome.id, welcome.features),
             secret=welcome.secret,
             addresses=welcome.addresses,
             features=welcome.features,
             routing=welcome.routing,
         )
         peer = membership.new_peer(said)
-        membership.enter(peer, line, welcome.credit, now)
+        membership.enter(peer, line, welcome.credit, now, is_held=welcome.is_held)
 
     def _is_forgotten(self, known: Peer) -> bool:
         """Whether a broker that begins a stream must have forgotten the one there is.
@@ -331,7 +342,8 @@ class Dialing:
         node = self._node
         if known.line is None or node.config.id < welcome.id:
             known.secret = welcome.secret
-            node.membership.come_back(known, line, 0, welcome.credit, now)
+            in_place = self._is_in_place(known, welcome)
+            node.membership.come_back(known, line, 0, welcome.credit, now, in_place=in_place)
         else:
             node.close(line, Goodbye(REPLACED, "there is a connection already"), now)
 

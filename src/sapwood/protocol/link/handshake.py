@@ -19,6 +19,7 @@ import msgspec
 
 from sapwood.protocol.messages import Name
 from sapwood.protocol.neighbours import RESTART
+from sapwood.protocol.stabilize.beacon import BEACONS, Beacon
 from sapwood.routing.algorithms import ALGORITHMS, FLOODING
 from sapwood.wire.control import ControlCodec
 from sapwood.wire.frames import LINK
@@ -26,7 +27,7 @@ from sapwood.wire.frames import LINK
 VERSIONS: Final = (1, 1)
 """The oldest and the newest protocol version spoken here."""
 
-FEATURES: Final[tuple[str, ...]] = (RESTART,)
+FEATURES: Final[tuple[str, ...]] = (RESTART, BEACONS)
 """Optional abilities beyond the version; a side uses only what both have."""
 
 BROKER, CLIENT = "broker", "client"
@@ -77,6 +78,9 @@ class Hello(_LinkMessage, frozen=True, kw_only=True):
     """How many bytes of notifications may come over this connection before the next `Ack`."""
     silence: Seconds = 0.0
     """After how many seconds without a frame the sender takes this connection for dead."""
+    tree: dict[Name, str] = {}
+    """Of a broker: all with whom it has a link of the tree, or had one before it was restarted, and
+    whether each is its parent or its child, if that has not changed since."""
     slow_policy: str = ""
     """Of a client: what to do when it does not keep up; empty for the broker's default."""
     order: Count = 0
@@ -102,6 +106,9 @@ class Welcome(_LinkMessage, frozen=True, kw_only=True):
     credit: Count = 0
     silence: Seconds = 0.0
     in_tree: bool = True
+    """To a broker: whether the link is part of the tree."""
+    is_held: bool = False
+    """To a broker: whether it is not to carry anything yet, though it is."""
     advertisements_required: bool = False
     secret: str = ""
     """To be shown when the stream is resumed: a name alone proves nothing."""
@@ -149,7 +156,7 @@ class Pong(_LinkMessage, frozen=True):
     number: Count = 0
 
 
-LinkMessage: TypeAlias = Hello | Welcome | Goodbye | Ack | GivenUp | Ping | Pong
+LinkMessage: TypeAlias = Hello | Welcome | Goodbye | Ack | GivenUp | Ping | Pong | Beacon
 
 LINK_CODEC: ControlCodec[LinkMessage] = ControlCodec(LinkMessage, LINK)
 
@@ -167,6 +174,8 @@ SILENT = "silent"
 BUSY = "busy"
 REPLACED = "replaced"
 ALREADY_LINKED = "already-linked"
+OUTSIDE_TREE = "outside-tree"
+"""The link is no part of the tree any more; it may be begun anew, as a candidate."""
 
 FINAL_CODES: Final = frozenset(
     {NO_COMMON_VERSION, WRONG_NETWORK, BAD_CREDENTIALS, ID_IN_USE, WRONG_ROUTING}
@@ -180,9 +189,9 @@ def common_version(offered: tuple[int, int], spoken: tuple[int, int] = VERSIONS)
     return newest if newest >= max(offered[0], spoken[0]) else None
 
 
-def common_features(offered: tuple[str, ...]) -> tuple[str, ...]:
+def common_features(offered: tuple[str, ...], own: tuple[str, ...] = FEATURES) -> tuple[str, ...]:
     """The optional abilities that both sides have."""
-    return tuple(name for name in FEATURES if name in offered)
+    return tuple(name for name in own if name in offered)
 
 
 def refusal(hello: Hello, *, network: str, token: str, routing: str) -> Goodbye | None:

@@ -9,7 +9,7 @@ and reported; unless that session ended in an orderly way: then it had not looke
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sapwood.protocol.events import (
     ClientArrived,
@@ -24,17 +24,22 @@ from sapwood.protocol.events import (
 from sapwood.protocol.link.channel import Channel
 from sapwood.protocol.link.handshake import (
     COUNT_MAX,
+    OUTSIDE_TREE,
     REPLACED,
     SILENT,
     SLOW_CONSUMER,
     Goodbye,
+    Hello,
     Resume,
+    common_features,
 )
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.protocol.messages import CODEC, ClientMoved, Missed
 from sapwood.protocol.neighbours import RESTART
 from sapwood.protocol.ports import ClientOrder, Remember
+from sapwood.protocol.stabilize.beacon import BEACONS
+from sapwood.protocol.stabilize.tree import Place
 from sapwood.wire.frames import HEADER_SIZE
 
 if TYPE_CHECKING:
@@ -42,6 +47,22 @@ if TYPE_CHECKING:
 
 WINDOW_BYTES_MIN: Final = 4096
 """Bytes that everybody may send ahead, however many there are."""
+
+
+class LinkPlace(NamedTuple):
+    """What a link to a broker is, when a connection is there."""
+
+    in_tree: bool
+    is_held: bool = False
+    """Whether it is not to carry anything yet, though it is part of the tree."""
+
+    @property
+    def is_carrying(self) -> bool:
+        """Whether it carries notifications at once."""
+        return self.in_tree and not self.is_held
+
+
+_OPPOSITES: Final = {Place.PARENT: Place.CHILD, Place.CHILD: Place.PARENT}
 
 
 class Membership:
@@ -55,7 +76,9 @@ class Membership:
         self._former = dict.fromkeys(config.expected, 0)
         """The sessions of the neighbours that the session before this one had."""
         self._former.update(zip(config.expected, config.expected_sessions, strict=False))
-        self._remembered = Remember(config.expected, config.expected_sessions)
+        self._remembered = Remember(
+            config.expected, config.expected_sessions, config.expected_parent
+        )
 
     # Credit
 
@@ -89,6 +112,46 @@ class Membership:
         missed, self.missed = self.missed, {}
         for name, count in missed.items():
             node.bring(NotificationsMissed(name, count), now)
+        self._remember()
+
+    # The tree
+
+    def place(self, hello: Hello, *, is_alone: bool = True) -> LinkPlace:
+        """What the link to a broker that says hello is.
+
+        It is part of the tree if both know it as such, and carries at once if it is where it was:
+        one end is the other's parent, and knows nothing else since. All other links are candidates,
+        and the beacons decide. Without beacons a broker that is in the tree by no other way gets
+        into it.
+        """
+        node = self._node
+        if BEACONS not in common_features(hello.features, node.features):
+            return LinkPlace(is_alone)
+        theirs = hello.tree.get(node.config.id)
+        if theirs is None or not self.has_link(hello.id, hello.features):
+            return LinkPlace(in_tree=False)
+        ours = node.broker.tree.place_of(hello.id)
+        return LinkPlace(in_tree=True, is_held=_OPPOSITES.get(ours, "nowhere") != theirs)
+
+    def has_link(self, name: str, features: tuple[str, ...]) -> bool:
+        """Whether a broker is known as a neighbour in the tree, or expected as one."""
+        broker = self._node.broker
+        if BEACONS not in features:
+            return True
+        return broker.neighbours.is_in_tree(name) or name in broker.restoration.missing
+
+    def is_in_place(self, peer: Peer) -> bool:
+        """Whether a neighbour is where it was, as far as this side knows."""
+        if BEACONS not in peer.features:
+            return True
+        return bool(self._node.broker.tree.place_of(peer.name))
+
+    def tree_changed(self) -> None:
+        """Other links are part of the tree, or another neighbour is the parent."""
+        node = self._node
+        for peer in node.peers.values():
+            if not peer.is_client:
+                peer.in_tree = node.broker.neighbours.is_in_tree(peer.name)
         self._remember()
 
     # Coming
@@ -126,11 +189,13 @@ class Membership:
         now: float,
         *,
         had_stream: bool = False,
+        is_held: bool = False,
         order: int = 0,
     ) -> None:
         """A neighbour or client is there, with a new stream.
 
-        `had_stream`: the other side wanted to go on with one that is not known here.
+        `had_stream`: the other side wanted to go on with one that is not known here. `is_held`: the
+        link is part of the tree, and is not to carry anything yet.
         """
         node = self._node
         before = node.peers.get(peer.name)
@@ -157,7 +222,7 @@ class Membership:
             node.forget_peer(before, now)
         node.peers[peer.name] = peer
         self._attach(peer, line, 0, credit, now)
-        self._link_up(peer, now, restarted=bool(restarts))
+        self._link_up(peer, now, restarted=bool(restarts), is_held=peer.in_tree and is_held)
         if before is not None and restarts:
             self._inherit(peer, before, now)
         if peer.in_tree and before is not None:
@@ -168,7 +233,7 @@ class Membership:
             self._look_back(peer, now)
         self._remember()
 
-    def _link_up(self, peer: Peer, now: float, *, restarted: bool) -> None:
+    def _link_up(self, peer: Peer, now: float, *, restarted: bool, is_held: bool) -> None:
         self._node.bring(
             LinkUp(
                 peer.name,
@@ -179,6 +244,7 @@ class Membership:
                 addresses=peer.addresses,
                 features=peer.features,
                 restarted=restarted,
+                is_held=is_held,
             ),
             now,
         )
@@ -232,15 +298,27 @@ class Membership:
             return
         self.report(peer.name, 0, now)
 
-    def come_back(self, peer: Peer, line: Line, received: int, credit: int, now: float) -> None:
-        """A neighbour or client goes on with its stream over a new line."""
+    def come_back(
+        self,
+        peer: Peer,
+        line: Line,
+        received: int,
+        credit: int,
+        now: float,
+        *,
+        in_place: bool = True,
+    ) -> None:
+        """A neighbour or client goes on with its stream over a new line.
+
+        `in_place`: the link of a neighbour is where it was in the tree, and carries at once.
+        """
         node = self._node
         self._drop_line(peer, Goodbye(REPLACED, "the other side has connected again"), now)
         self._attach(peer, line, received, credit, now)
         node.count_losses(peer)
         node.counts["resumed"] += 1
         if not peer.is_client:
-            node.bring(NeighbourBack(peer.name), now)
+            node.bring(NeighbourBack(peer.name, in_place), now)
         node.touch(peer)
 
     def _attach(self, peer: Peer, line: Line, received: int, credit: int, now: float) -> None:
@@ -269,7 +347,11 @@ class Membership:
             return
         node.counts["connections_lost"] += 1
         self._detach(peer, now)
-        if not peer.is_client:
+        if peer.is_client:
+            return
+        if BEACONS in peer.features and not peer.in_tree:
+            self.remove(peer, Goodbye(OUTSIDE_TREE), now)  # nothing was under way
+        else:
             node.bring(NeighbourAway(peer.name), now)
 
     def _detach(self, peer: Peer, now: float) -> None:
@@ -348,7 +430,10 @@ class Membership:
             if not peer.is_client and peer.in_tree:
                 sessions[peer.name] = peer.session
         names = tuple(sorted(sessions))
-        remembered = Remember(names, tuple(sessions[name] for name in names))
+        parent = node.broker.tree.parent
+        remembered = Remember(
+            names, tuple(sessions[name] for name in names), parent if parent in sessions else ""
+        )
         if remembered != self._remembered:
             self._remembered = remembered
             node.do(remembered)

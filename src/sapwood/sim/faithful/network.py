@@ -131,6 +131,7 @@ class FaithfulNetwork:
             session=site.session,
             expected=site.data.neighbours,
             expected_sessions=site.data.sessions,
+            expected_parent=site.data.parent,
         )
         node = self.nodes[site.name] = Node(
             config, Random(self._random.getrandbits(64)), self._draw_secret
