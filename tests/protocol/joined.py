@@ -18,7 +18,6 @@ from sapwood.protocol.events import Tick
 from sapwood.protocol.link.handshake import (
     BROKER,
     CLIENT,
-    FEATURES,
     LINK_CODEC,
     Ack,
     GivenUp,
@@ -31,6 +30,7 @@ from sapwood.protocol.link.handshake import (
 )
 from sapwood.protocol.link.limits import LinkLimits
 from sapwood.protocol.messages import CODEC, Message, Subscribe
+from sapwood.protocol.neighbours import RESTART
 from sapwood.protocol.node import Node
 from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.node_invariants import node_problems
@@ -573,7 +573,7 @@ def hello_of(name: str, session: int = 1, role: str = CLIENT, **changes: Any) ->
     """A hello with as much credit as anybody wants."""
     usual: dict[str, Any] = {"network": "sapwood", "credit": CREDIT, "silence": 0.0}
     if role == BROKER:
-        usual |= {"routing": "covering", "features": FEATURES}
+        usual |= {"routing": "covering", "features": (RESTART,)}
     return Hello(role=role, id=name, session=session, **{**usual, **changes})
 
 

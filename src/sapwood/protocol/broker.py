@@ -217,6 +217,8 @@ class Broker(Core):
                 effects += machine.link_aside(name, now)
         if event.is_held:
             effects += self.hold_link(name, now)
+        elif event.in_tree and event.place:
+            effects += self._all(lambda machine: machine.link_placed(name, event.place, now))
         return effects
 
     def _link_down(self, event: LinkDown, now: float) -> list[Effect]:
@@ -258,6 +260,12 @@ class Broker(Core):
         return [*effects, *self._all(lambda machine: machine.line_up(name, now))]
 
     # What the tree decides
+
+    def standing(self) -> dict[str, str]:
+        """The place of this broker in the tree."""
+        if not self.tree.is_on:
+            return {}
+        return {"root": self.tree.root, "parent": self.tree.parent}
 
     def enter_tree(self, name: str, now: float) -> list[Effect]:
         """A candidate is part of the tree from now on."""

@@ -188,7 +188,12 @@ class Core:
             addresses=self.config.addresses,
             admin=self.config.admin,
             release=self.config.release,
+            **self.standing(),
         )
+
+    def standing(self) -> dict[str, str]:
+        """The place of this broker in the tree: its root and its parent, if there is a tree."""
+        return {}
 
     def recorded(
         self, kind: str, client: str, filter: Filter, message: str | None = None

@@ -49,6 +49,8 @@ class LinkUp(_Event, frozen=True):
     """Whether the neighbour is back after a restart and will tell its tables again."""
     is_held: bool = False
     """Whether the link is part of the tree and is not to carry anything yet."""
+    place: str = ""
+    """Whether the neighbour is the parent or a child of this broker, if that is certain."""
 
 
 class LinkDown(_Event, frozen=True):

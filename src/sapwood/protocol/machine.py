@@ -59,6 +59,10 @@ class Machine:
         """A neighbour is in the tree from now on."""
         return []
 
+    def link_placed(self, neighbour: str, place: str, now: float) -> list[Effect]:
+        """A neighbour in the tree is certainly the parent, or a child, of this broker."""
+        return []
+
     def link_aside(self, neighbour: str, now: float) -> list[Effect]:
         """A broker is linked from now on, but not in the tree."""
         return []

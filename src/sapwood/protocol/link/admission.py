@@ -325,7 +325,7 @@ class Admission:
             hello.credit,
             now,
             had_stream=had_stream,
-            is_held=place.is_held,
+            place=place,
             order=hello.order,
         )
 
@@ -358,6 +358,7 @@ class Admission:
             silence=config.limits(is_client=peer.is_client).silence_seconds,
             in_tree=place.in_tree,
             is_held=place.is_held,
+            place=place.place.value,
             advertisements_required=config.advertisements_required,
             secret=peer.secret,
             routing="" if peer.is_client else config.routing,

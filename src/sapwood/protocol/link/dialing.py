@@ -167,6 +167,7 @@ class Dialing:
             routing=config.routing,
             resume=node.membership.resumes(),
             tree=node.broker.tree.places(),
+            is_open=node.broker.tree.is_open,
             credit=node.membership.credit(is_client=False),
             silence=config.link.silence_seconds,
         )
@@ -313,17 +314,18 @@ class Dialing:
 
     def _begin(self, line: Line, welcome: Welcome, now: float) -> None:
         membership = self._node.membership
+        place = membership.welcomed(welcome)
         said = Introduction(
             name=welcome.id,
             session=welcome.session,
-            in_tree=welcome.in_tree and membership.has_link(welcome.id, welcome.features),
+            in_tree=place.in_tree,
             secret=welcome.secret,
             addresses=welcome.addresses,
             features=welcome.features,
             routing=welcome.routing,
         )
         peer = membership.new_peer(said)
-        membership.enter(peer, line, welcome.credit, now, is_held=welcome.is_held)
+        membership.enter(peer, line, welcome.credit, now, place=place)
 
     def _is_forgotten(self, known: Peer) -> bool:
         """Whether a broker that begins a stream must have forgotten the one there is.

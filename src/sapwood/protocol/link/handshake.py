@@ -81,6 +81,9 @@ class Hello(_LinkMessage, frozen=True, kw_only=True):
     tree: dict[Name, str] = {}
     """Of a broker: all with whom it has a link of the tree, or had one before it was restarted, and
     whether each is its parent or its child, if that has not changed since."""
+    is_open: bool = False
+    """Of a broker: whether it has had no parent since it was started, so that whoever was its
+    parent before may go on as such."""
     slow_policy: str = ""
     """Of a client: what to do when it does not keep up; empty for the broker's default."""
     order: Count = 0
@@ -109,6 +112,8 @@ class Welcome(_LinkMessage, frozen=True, kw_only=True):
     """To a broker: whether the link is part of the tree."""
     is_held: bool = False
     """To a broker: whether it is not to carry anything yet, though it is."""
+    place: str = ""
+    """To a broker: whether it is the parent or the child of the sender, if that is certain."""
     advertisements_required: bool = False
     secret: str = ""
     """To be shown when the stream is resumed: a name alone proves nothing."""

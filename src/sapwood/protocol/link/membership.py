@@ -31,6 +31,7 @@ from sapwood.protocol.link.handshake import (
     Goodbye,
     Hello,
     Resume,
+    Welcome,
     common_features,
 )
 from sapwood.protocol.link.line import Line
@@ -55,14 +56,13 @@ class LinkPlace(NamedTuple):
     in_tree: bool
     is_held: bool = False
     """Whether it is not to carry anything yet, though it is part of the tree."""
+    place: Place = Place.NONE
+    """Where the other broker is, if that is certain."""
 
     @property
     def is_carrying(self) -> bool:
         """Whether it carries notifications at once."""
         return self.in_tree and not self.is_held
-
-
-_OPPOSITES: Final = {Place.PARENT: Place.CHILD, Place.CHILD: Place.PARENT}
 
 
 class Membership:
@@ -120,24 +120,46 @@ class Membership:
         """What the link to a broker that says hello is.
 
         It is part of the tree if both know it as such, and carries at once if it is where it was:
-        one end is the other's parent, and knows nothing else since. All other links are candidates,
-        and the beacons decide. Without beacons a broker that is in the tree by no other way gets
-        into it.
+        one end is the other's parent, and knows nothing else since. If one of them has forgotten
+        everything, the other is believed: a child has no other way to the root, and whoever has had
+        no parent yet has no other one. All other links are candidates, and the beacons decide.
+        Without beacons a broker that is in the tree by no other way gets into it.
         """
         node = self._node
         if BEACONS not in common_features(hello.features, node.features):
             return LinkPlace(is_alone)
-        theirs = hello.tree.get(node.config.id)
-        if theirs is None or not self.has_link(hello.id, hello.features):
-            return LinkPlace(in_tree=False)
         ours = node.broker.tree.place_of(hello.id)
-        return LinkPlace(in_tree=True, is_held=_OPPOSITES.get(ours, "nowhere") != theirs)
+        theirs = _place(hello.tree.get(node.config.id, "")).seen_from_there
+        is_known_here = self.has_link(hello.id)
+        is_known_there = node.config.id in hello.tree
+        if is_known_here and is_known_there:
+            is_same = ours is theirs is not Place.NONE
+            return LinkPlace(True, not is_same, ours if is_same else Place.NONE)
+        if is_known_here and (ours is Place.PARENT or (ours is Place.CHILD and hello.is_open)):
+            return LinkPlace(True, place=ours)
+        if is_known_there and self.may_be(theirs):
+            return LinkPlace(True, place=theirs)
+        return LinkPlace(in_tree=False)
 
-    def has_link(self, name: str, features: tuple[str, ...]) -> bool:
+    def may_be(self, place: Place) -> bool:
+        """Whether a broker may be what it says it is, though nothing is known of it here."""
+        return place is Place.CHILD or (place is Place.PARENT and self._node.broker.tree.is_open)
+
+    def welcomed(self, welcome: Welcome) -> LinkPlace:
+        """What the link to a broker is that says welcome, if this side still sees it so."""
+        if BEACONS not in welcome.features:
+            return LinkPlace(welcome.in_tree)
+        place = _place(welcome.place).seen_from_there
+        is_known = self.has_link(welcome.id)
+        if not welcome.in_tree or not (is_known or self.may_be(place)):
+            return LinkPlace(in_tree=False)
+        if is_known and self._node.broker.tree.place_of(welcome.id) is not place:
+            return LinkPlace(True, is_held=True)
+        return LinkPlace(True, welcome.is_held, place)
+
+    def has_link(self, name: str) -> bool:
         """Whether a broker is known as a neighbour in the tree, or expected as one."""
         broker = self._node.broker
-        if BEACONS not in features:
-            return True
         return broker.neighbours.is_in_tree(name) or name in broker.restoration.missing
 
     def is_in_place(self, peer: Peer) -> bool:
@@ -189,13 +211,12 @@ class Membership:
         now: float,
         *,
         had_stream: bool = False,
-        is_held: bool = False,
+        place: LinkPlace | None = None,
         order: int = 0,
     ) -> None:
         """A neighbour or client is there, with a new stream.
 
-        `had_stream`: the other side wanted to go on with one that is not known here. `is_held`: the
-        link is part of the tree, and is not to carry anything yet.
+        `had_stream`: the other side wanted to go on with one that is not known here.
         """
         node = self._node
         before = node.peers.get(peer.name)
@@ -222,7 +243,7 @@ class Membership:
             node.forget_peer(before, now)
         node.peers[peer.name] = peer
         self._attach(peer, line, 0, credit, now)
-        self._link_up(peer, now, restarted=bool(restarts), is_held=peer.in_tree and is_held)
+        self._link_up(peer, place or LinkPlace(peer.in_tree), now, restarted=bool(restarts))
         if before is not None and restarts:
             self._inherit(peer, before, now)
         if peer.in_tree and before is not None:
@@ -233,7 +254,7 @@ class Membership:
             self._look_back(peer, now)
         self._remember()
 
-    def _link_up(self, peer: Peer, now: float, *, restarted: bool, is_held: bool) -> None:
+    def _link_up(self, peer: Peer, place: LinkPlace, now: float, *, restarted: bool) -> None:
         self._node.bring(
             LinkUp(
                 peer.name,
@@ -244,7 +265,8 @@ class Membership:
                 addresses=peer.addresses,
                 features=peer.features,
                 restarted=restarted,
-                is_held=is_held,
+                is_held=place.is_held,
+                place=place.place,
             ),
             now,
         )
@@ -437,6 +459,14 @@ class Membership:
         if remembered != self._remembered:
             self._remembered = remembered
             node.do(remembered)
+
+
+_PLACES: Final = {place.value: place for place in Place}
+
+
+def _place(text: str) -> Place:
+    """What another broker says; nothing if it is no place."""
+    return _PLACES.get(text, Place.NONE)
 
 
 def _outlives_sessions(data: bytes) -> bool:

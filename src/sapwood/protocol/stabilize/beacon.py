@@ -39,6 +39,8 @@ class Beacon(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc=False
     """Of the sender; empty if it is the root."""
     carries: bool = False
     """Whether the link to that parent carries notifications."""
+    is_whole: bool = False
+    """Whether all links from the root to the sender carry."""
     full: bool = False
     """Whether the sender has as many children as it wants."""
     size: int = 1

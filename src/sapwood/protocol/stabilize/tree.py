@@ -8,19 +8,24 @@ Every linked neighbour offers the way to a root. A broker takes the best root it
 itself, and keeps its parent as long as that one offers it. A link carries notifications only while
 one end is the other's parent; the child decides:
 
-- A link to a new parent is held before it carries, longer than news take through the fragments at
-  both ends: else healing would close circles. A broker that has never carried anything need not
-  wait. It has one link to choose, chooses it once, and what others offer it was said before they
-  could know of it; so such choices alone never close a circle.
-- A link that is neither end's way to the root they both know is superfluous, and ends. While the
-  roots differ, one of the fragments is being turned round, and the link goes on carrying.
+- A link to a new parent is held before it carries: else healing would close circles, since others
+  of the same fragment may have found the same root by other links. A survey of the fragment ends
+  that: if everybody in it has that root, and the parent of each leads here, there is no other way
+  out of it, and as parents are sticky there will be none. Where a survey does not say so, the link
+  is held for longer than news take through the fragments at both ends.
+- A link that is neither end's way to the root they both know is superfluous, and ends, if both
+  ways carry. While the roots differ, one of the fragments is being turned round; and while one of
+  the ways does not carry, the link may be the only one that does.
+- Of several ways to the same root that do not carry yet, a fragment gives up all but the one with
+  the least path.
 - A link whose connection is lost is *kept*: its stream waits, and so do entries of the routing
   table. If the child still has the same parent when the connection is back, nothing has happened.
   A restarted broker remembers its parent, so a restart is an outage of all its links.
 - A kept neighbour that turns up on this side by another way is let go.
 
-A better root that only candidates tell of is taken after the time that news need over the tree:
-else a candidate would be faster than the tree, and turn round what needs no turning.
+A better root that only candidates tell of is taken when a survey shows that nobody in the fragment
+knows it, or after the time that news need over the tree: else a candidate would be faster than the
+tree, and turn round what needs no turning.
 
 Times that are stored are used as in ``due``: one that makes no sense does no lasting harm.
 """
@@ -28,7 +33,7 @@ Times that are stored are used as in ``due``: one that makes no sense does no la
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Any, Protocol
 
 import msgspec
@@ -39,6 +44,7 @@ from sapwood.protocol.effects import Effect, Say, TreeChanged
 from sapwood.protocol.events import BeaconReceived
 from sapwood.protocol.gaps import Gaps
 from sapwood.protocol.machine import EventHandler, Machine
+from sapwood.protocol.messages import BrokerReport
 from sapwood.protocol.restoration import Restoration
 from sapwood.protocol.stabilize.beacon import BEACONS, SIZE_MAX, Beacon, Offer, Rank
 from sapwood.protocol.stabilize.timing import DELAY_SECONDS_MIN, Timing
@@ -51,6 +57,23 @@ class Place(StrEnum):
     NONE = ""
     PARENT = "parent"
     CHILD = "child"
+
+    @property
+    def seen_from_there(self) -> Place:
+        """Where this broker is, for the neighbour."""
+        opposites = {Place.PARENT: Place.CHILD, Place.CHILD: Place.PARENT}
+        return opposites.get(self, Place.NONE)
+
+
+class Purpose(IntEnum):
+    """What a survey of the tree is for; the number of the request."""
+
+    KEPT = 1
+    """Is anybody here by another way whose link is kept?"""
+    NEWS = 2
+    """Does anybody know of a better root that only candidates tell of?"""
+    HOLD = 3
+    """Is the link to the parent the only way out of this fragment?"""
 
 
 class Links(Protocol):
@@ -94,8 +117,13 @@ class Tree(Machine):
         """Neighbours in the tree whose links carry nothing, and since when."""
         self.better_since: float | None = None
         """Since when a better root is known by candidates only."""
-        self.has_carried = bool(core.config.expected)
-        """Whether this broker was ever part of a tree with others."""
+        self.has_had_parent = bool(self.parent)
+        """Whether it ever had a parent in this session, or waits for the one it had."""
+        self.asked: dict[int, tuple[str, str, float]] = {}
+        """What surveys are under way for: the root and the parent they are about, and since when,
+        by their purpose."""
+        self.confirmed: dict[int, tuple[str, str]] = {}
+        """What the last surveys have shown."""
         self.pulse_at = float("-inf")
         """When this broker sends the next beacon, as the root."""
         self.survey_at = float("-inf")
@@ -167,6 +195,11 @@ class Tree(Machine):
         is_child = offer is not None and self._is_child(name) and offer.beacon.carries
         return Place.CHILD if is_child else Place.NONE
 
+    @property
+    def is_open(self) -> bool:
+        """Whether whoever takes this broker for its child is believed: it has no other parent."""
+        return not self.has_had_parent
+
     def places(self) -> dict[str, str]:
         """All neighbours in the tree, or expected in it after a restart, with their places."""
         names = dict.fromkeys([*self.core.neighbours.tree(), *self._restoration.missing])
@@ -193,9 +226,15 @@ class Tree(Machine):
 
     def link_up(self, neighbour: str, now: float) -> list[Effect]:
         """A neighbour is in the tree: by this machine, or since both ends remember it so."""
-        self.has_carried = True
         self.kept.pop(neighbour, None)
-        return [TreeChanged(), *self._greet(neighbour, now)]
+        return [*self._changed(), *self._greet(neighbour, now)]
+
+    def link_placed(self, neighbour: str, place: str, now: float) -> list[Effect]:
+        """After a restart a neighbour knows that it is the parent."""
+        if place == Place.PARENT and neighbour in self._partners():
+            self._adopt(neighbour, now)
+            self.adopted_at = float("-inf")
+        return []
 
     def link_restarted(self, neighbour: str, now: float) -> list[Effect]:
         """A neighbour has forgotten what it was told."""
@@ -204,7 +243,7 @@ class Tree(Machine):
     def link_down(self, neighbour: str, now: float) -> list[Effect]:
         """A neighbour is not in the tree any more."""
         self.kept.pop(neighbour, None)
-        return [TreeChanged()]
+        return self._changed()
 
     def link_away(self, neighbour: str, now: float) -> list[Effect]:
         """A link of the tree carries nothing for the time being."""
@@ -230,7 +269,10 @@ class Tree(Machine):
         """A neighbour is gone for good, in the tree or not."""
         self.offers.pop(neighbour, None)
         self.kept.pop(neighbour, None)
-        return self._wake(now)
+        return self._wake(now) if self.is_on else []
+
+    def _changed(self) -> list[Effect]:
+        return [TreeChanged()] if self.is_on else []
 
     def _age_offer(self, neighbour: str) -> None:
         offer = self.offers.get(neighbour)
@@ -269,11 +311,19 @@ class Tree(Machine):
             path=(*self.path, self.core.id),
             parent=self.parent,
             carries=bool(self.parent) and self.carries(self.parent),
+            is_whole=self._is_whole(),
             full=0 < self.settings.children_max <= len(children),
             size=min(SIZE_MAX, 1 + sum(max(1, one.size) for one in children)),
             delay_up=ways[0] if ways else 0.0,
             delay_tree=self.delay_tree,
         )
+
+    def _is_whole(self) -> bool:
+        """Whether all links from the root to this broker carry."""
+        if not self.parent:
+            return True
+        offer = self.offers.get(self.parent)
+        return self.carries(self.parent) and offer is not None and offer.beacon.is_whole
 
     def _children(self) -> list[Beacon]:
         return [
@@ -295,15 +345,17 @@ class Tree(Machine):
         self._choose(now)
         effects = self._judge_links(now)
         self._measure()
+        effects += self._ask(now)
         if before[:2] != self._standing()[:2]:
-            effects.append(TreeChanged())
+            effects += self._changed()
         if is_pulse or before != self._standing():
             effects += self._tell(self._partners(), now)
         return effects
 
-    def _standing(self) -> tuple[str, str, tuple[str, ...], bool]:
+    def _standing(self) -> tuple[str, str, tuple[str, ...], bool, bool]:
         """What others are told at once when it changes."""
-        return self.parent, self.root, self.path, bool(self.parent) and self.carries(self.parent)
+        carries = bool(self.parent) and self.carries(self.parent)
+        return self.parent, self.root, self.path, carries, self._is_whole()
 
     def _valid_offers(self, now: float) -> dict[str, Offer]:
         age_max = self.timing.age_max(self.delay_tree)
@@ -329,11 +381,30 @@ class Tree(Machine):
         elif self.parent not in good or good[self.parent].rank != best:
             able = [name for name in good if good[name].rank == best and self._is_linked(name)]
             self._adopt(min(able, key=lambda name: self._dislike(name, good), default=""), now)
+        elif not self._is_whole():
+            self._give_way(good, best, now)
         if self.parent:
             offer = good[self.parent]
             (self.priority, self.root), self.path = offer.rank, offer.beacon.path
         else:
             (self.priority, self.root), self.path = self._rank(), ()
+
+    def _give_way(self, good: dict[str, Offer], best: Rank, now: float) -> None:
+        """Take another way to the same root while the one there is does not carry all along.
+
+        One that carries goes first; else paths decide, which have the same order everywhere. So
+        of several ways out of a fragment all but one are given up.
+        """
+
+        def order(name: str) -> tuple[bool, tuple[str, ...]]:
+            beacon = good[name].beacon
+            is_whole = beacon.is_whole and self.carries(name)
+            return not is_whole, (*beacon.path, self.core.id)
+
+        ways = [name for name in good if good[name].rank == best and self.carries(name)]
+        first = min((self.parent, *ways), key=order)
+        if order(first) < order(self.parent):
+            self._adopt(first, now)
 
     def _best_root(self, good: dict[str, Offer], now: float) -> Rank | None:
         """The best root that may be taken now; None if it is this broker itself.
@@ -351,6 +422,8 @@ class Tree(Machine):
         }
         if not ranks or ranks[0] in known:
             self.better_since = None
+        elif self.confirmed.get(Purpose.NEWS) == (ranks[0][1], self.root):
+            return ranks[0]
         elif self.better_since is None or not self.better_since <= now:
             self.better_since = now
         elif now - self.better_since >= self.timing.news_seconds(self.delay_tree):
@@ -368,6 +441,7 @@ class Tree(Machine):
         if parent != self.parent:
             self.parent = parent
             self.adopted_at = now
+        self.has_had_parent = self.has_had_parent or bool(parent)
 
     # Which links carry
 
@@ -393,9 +467,9 @@ class Tree(Machine):
         if self.carries(name) or offer is None or not offer.is_live or not self._is_linked(name):
             return []
         hold = self.timing.hold_seconds(max(self.delay_tree, offer.beacon.delay_tree))
-        is_fresh = not self.has_carried
         is_in_place = self.adopted_at <= self.kept.get(name, float("-inf"))
-        if is_fresh or is_in_place or now - self.adopted_at >= hold:
+        is_only_way = self.confirmed.get(Purpose.HOLD) == (self.root, name)
+        if is_in_place or is_only_way or now - self.adopted_at >= hold:
             return self._go_in(name, now)
         return []
 
@@ -411,6 +485,8 @@ class Tree(Machine):
             if not beacon.carries and self.carries(name):
                 return self._links.hold_link(name, now)
         elif beacon.root == self.root and self._is_in_tree(name):
+            if not beacon.is_whole or not self._is_whole():
+                return []
             return self._go_out(name, "it is no part of the tree any more", now)
         return []
 
@@ -425,6 +501,63 @@ class Tree(Machine):
     def _go_out(self, name: str, reason: str, now: float) -> list[Effect]:
         missed = self._gaps.link_replaced(name, now)
         return [*missed, *self._links.leave_tree(name, reason, now)]
+
+    # Surveys
+
+    def _ask(self, now: float) -> list[Effect]:
+        """Ask the fragment what could end the waiting, if there is any."""
+        effects: list[Effect] = []
+        if self.better_since is not None:
+            ranks = [offer.rank for offer in self._valid_offers(now).values()]
+            effects += self._survey(Purpose.NEWS, (min(ranks)[1], self.root), now)
+        if self.parent and self._is_linked(self.parent) and not self.carries(self.parent):
+            effects += self._survey(Purpose.HOLD, (self.root, self.parent), now)
+        return effects
+
+    def _survey(self, purpose: Purpose, subject: tuple[str, str], now: float) -> list[Effect]:
+        """Start a survey, unless one for the same is under way."""
+        root, parent, since = self.asked.get(purpose, ("", "", now))
+        patience = self.core.config.settle_patience
+        if (root, parent) == subject and since <= now < since + patience:
+            return []
+        self.asked[purpose] = (*subject, now)
+        return self._waves.request(self, self.core.id, purpose, now)
+
+    def answer(self, request: OpenRequest, wave: Wave, now: float) -> list[Effect]:
+        """A survey is back."""
+        asked = self.asked.pop(request.number, None)
+        if request.number == Purpose.KEPT:
+            return self._release_kept({report.id for report in wave.reports}, now)
+        if asked is None:
+            return []
+        subject = asked[:2]
+        reports = {report.id: report for report in wave.reports}
+        if request.number == Purpose.NEWS:
+            is_shown = {report.root for report in wave.reports} == {subject[1]}
+        else:
+            is_shown = {report.root for report in wave.reports} == {subject[0]}
+            is_shown = is_shown and all(self._leads_here(name, reports) for name in reports)
+        if not is_shown:
+            return []
+        self.confirmed[request.number] = subject
+        effects = self._wake(now)
+        self.confirmed.pop(request.number, None)
+        return effects
+
+    def _leads_here(self, name: str, reports: Mapping[str, BrokerReport]) -> bool:
+        """Whether the parents of a broker in this fragment lead to this broker."""
+        for _ in reports:
+            if name == self.core.id:
+                return True
+            if name not in reports:
+                return False
+            name = reports[name].parent
+        return name == self.core.id
+
+    def give_up(self, request: OpenRequest) -> list[Effect]:
+        """A survey is not back in time: another one follows."""
+        self.asked.pop(request.number, None)
+        return []
 
     def _measure(self) -> None:
         """How long the longest way through the tree is: the root knows, and tells."""
@@ -467,23 +600,18 @@ class Tree(Machine):
         if not is_due(self.survey_at, now, age_max):
             return []
         self.survey_at = now + age_max
-        return self._waves.request(self, self.core.id, 0, now)
+        return self._waves.request(self, self.core.id, Purpose.KEPT, now)
 
     def _is_long_gone(self, name: str, age_max: float, now: float) -> bool:
         since = self.kept.get(name, now)
         return not self._is_linked(name) and now - since > age_max
 
-    def answer(self, request: OpenRequest, wave: Wave) -> list[Effect]:
-        """A survey is back: let those go who are kept here in vain."""
-        here = {report.id for report in wave.reports}
+    def _release_kept(self, here: set[str], now: float) -> list[Effect]:
+        """Let those go who are kept in vain: they are here by another way."""
         effects: list[Effect] = []
         for name in [name for name in self.kept if name in here and not self._is_linked(name)]:
-            effects += self._go_out(name, "it is part of the tree by another way", wave.since)
+            effects += self._go_out(name, "it is part of the tree by another way", now)
         return effects
-
-    def give_up(self, request: OpenRequest) -> list[Effect]:
-        """The survey is not back: another one follows."""
-        return []
 
     # Looking
 
