@@ -160,7 +160,7 @@ class Membership:
     def has_link(self, name: str) -> bool:
         """Whether a broker is known as a neighbour in the tree, or expected as one."""
         broker = self._node.broker
-        return broker.neighbours.is_in_tree(name) or name in broker.restoration.missing
+        return broker.neighbours.is_in_tree(name) or name in broker.restoration.expected()
 
     def is_in_place(self, peer: Peer) -> bool:
         """Whether a neighbour is where it was, as far as this side knows."""
@@ -237,6 +237,8 @@ class Membership:
         restarts = before is not None and before.in_tree and peer.in_tree
         restarts = restarts and RESTART in peer.features
         if before is not None and not restarts:
+            if before.in_tree:
+                self.report(before.name, 0, now)
             self.remove(before, Goodbye(REPLACED, "a newer session of the same id is here"), now)
         elif before is not None:
             self._drop_line(before, Goodbye(REPLACED, "the other side has connected again"), now)

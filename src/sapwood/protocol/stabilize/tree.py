@@ -183,13 +183,13 @@ class Tree(Machine):
     def place_of(self, name: str) -> Place:
         """Where a neighbour is, if the link to it can go on as if it had never been lost."""
         if not self._is_in_tree(name):
-            if not self._restoration.is_active or name not in self._restoration.missing:
+            if name not in self._restoration.missing:
                 return Place.NONE
             if name == self.core.config.expected_parent:
                 return Place.PARENT if self._awaits_parent() else Place.NONE
             return Place.CHILD
         if name == self.parent:
-            is_same = self.carries(name) or self.adopted_at <= self.kept.get(name, float("-inf"))
+            is_same = self.carries(name) or self.adopted_at < self.kept.get(name, float("-inf"))
             return Place.PARENT if is_same else Place.NONE
         offer = self.offers.get(name)
         is_child = offer is not None and self._is_child(name) and offer.beacon.carries
@@ -202,7 +202,7 @@ class Tree(Machine):
 
     def places(self) -> dict[str, str]:
         """All neighbours in the tree, or expected in it after a restart, with their places."""
-        names = dict.fromkeys([*self.core.neighbours.tree(), *self._restoration.missing])
+        names = dict.fromkeys([*self.core.neighbours.tree(), *self._restoration.expected()])
         return {name: self.place_of(name).value for name in names}
 
     def _awaits_parent(self) -> bool:
@@ -467,7 +467,7 @@ class Tree(Machine):
         if self.carries(name) or offer is None or not offer.is_live or not self._is_linked(name):
             return []
         hold = self.timing.hold_seconds(max(self.delay_tree, offer.beacon.delay_tree))
-        is_in_place = self.adopted_at <= self.kept.get(name, float("-inf"))
+        is_in_place = self.adopted_at < self.kept.get(name, float("-inf"))
         is_only_way = self.confirmed.get(Purpose.HOLD) == (self.root, name)
         if is_in_place or is_only_way or now - self.adopted_at >= hold:
             return self._go_in(name, now)

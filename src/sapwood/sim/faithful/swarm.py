@@ -191,8 +191,8 @@ class CaseRun:
                 yield f"what had waited is not delivered within {DRAIN_SECONDS} s"
             return
         for left, right in case.edges:
-            if not network.is_linked(left, right):
-                yield f"{left} and {right} are not linked {RECOVER_SECONDS} s after the last fault"
+            if not network.is_joined(left, right):
+                yield f"{left} and {right} are not joined {RECOVER_SECONDS} s after the last fault"
         for name, client in network.clients.items():
             if not client.is_connected and not client.failed:
                 yield f"client {name} has no connection"
@@ -202,7 +202,7 @@ class CaseRun:
 
     def _is_whole(self) -> bool:
         network = self.network
-        return all(network.is_linked(*edge) for edge in self.case.edges) and all(
+        return all(network.is_joined(*edge) for edge in self.case.edges) and all(
             client.is_connected or client.failed for client in network.clients.values()
         )
 
