@@ -42,6 +42,7 @@ from sapwood.protocol.neighbours import RESTART, Neighbour
 from sapwood.protocol.restoration import Restoration
 from sapwood.protocol.settling import Settling
 from sapwood.protocol.stabilize.tree import Tree
+from sapwood.protocol.stabilize.watching import Watching
 from sapwood.protocol.subscribing import Subscribing
 from sapwood.protocol.survey import Surveying
 from sapwood.protocol.waves import Waves
@@ -92,7 +93,10 @@ class Broker(Core):
             control=self._decoded,
             restricts_clients=config.advertisements_required,
         )
-        self.receive = FrameReader(self.forwarding, admission, self.drops, decode).read
+        self._reader = FrameReader(self.forwarding, admission, self.drops, decode)
+        self.watching: Watching | None = None
+        """Leaves out what comes again, while a circle is possible."""
+        self.receive = self._reader.read
         """Takes frames from a source: `handle` with `FramesReceived`, without an object for it."""
         self._handlers: dict[type, EventHandler] = {
             ControlReceived: self._control_received,
@@ -284,6 +288,14 @@ class Broker(Core):
         self.neighbours[name].is_away = True
         self.forwarding.invalidate()
         return [Hold(name, is_held=True), *self._all(lambda machine: machine.link_away(name, now))]
+
+    def watch(self, *, is_watched: bool) -> None:
+        """Leave out what neighbours bring a second time from now on, or no longer."""
+        if not is_watched:
+            self.watching, self.receive = None, self._reader.read
+        elif self.watching is None:
+            self.watching = Watching(self._reader.read, self.clients.__contains__, self.drops)
+            self.receive = self.watching.read
 
     def leave_tree(self, name: str, reason: str, now: float) -> list[Effect]:
         """A link is part of the tree no longer: its stream ends, and what it brought."""

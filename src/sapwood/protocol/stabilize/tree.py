@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import IntEnum, StrEnum
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -49,6 +49,9 @@ from sapwood.protocol.restoration import Restoration
 from sapwood.protocol.stabilize.beacon import BEACONS, SIZE_MAX, Beacon, Offer, Rank
 from sapwood.protocol.stabilize.timing import DELAY_SECONDS_MIN, Timing
 from sapwood.protocol.waves import OpenRequest, Wave, Waves
+
+WATCHED_SECONDS_MAX: Final = 3600.0
+"""Longest time that a link is watched."""
 
 
 class Place(StrEnum):
@@ -88,6 +91,9 @@ class Links(Protocol):
     def hold_link(self, name: str, now: float) -> list[Effect]:
         """A link stays part of the tree, and carries nothing."""
 
+    def watch(self, *, is_watched: bool) -> None:
+        """Leave out what neighbours bring a second time from now on, or no longer."""
+
     def leave_tree(self, name: str, reason: str, now: float) -> list[Effect]:
         """A link is part of the tree no longer, and its stream ends."""
 
@@ -124,6 +130,8 @@ class Tree(Machine):
         by their purpose."""
         self.confirmed: dict[int, tuple[str, str]] = {}
         """What the last surveys have shown."""
+        self.watched_until = float("-inf")
+        """Until when circles are possible here: a link carries, and no survey said that it may."""
         self.pulse_at = float("-inf")
         """When this broker sends the next beacon, as the root."""
         self.survey_at = float("-inf")
@@ -469,9 +477,13 @@ class Tree(Machine):
         hold = self.timing.hold_seconds(max(self.delay_tree, offer.beacon.delay_tree))
         is_in_place = self.adopted_at < self.kept.get(name, float("-inf"))
         is_only_way = self.confirmed.get(Purpose.HOLD) == (self.root, name)
-        if is_in_place or is_only_way or now - self.adopted_at >= hold:
+        if is_in_place or is_only_way:
             return self._go_in(name, now)
-        return []
+        if now - self.adopted_at < hold:
+            return []
+        self.watched_until = now + self.timing.age_max(self.delay_tree) + hold
+        self._links.watch(is_watched=True)
+        return self._go_in(name, now)
 
     def _judge_other(self, name: str, now: float) -> list[Effect]:
         """A child decides about its link; what is nobody's way to the root ends."""
@@ -589,6 +601,8 @@ class Tree(Machine):
         for name in self._partners():
             if self._is_in_tree(name) and not self.carries(name):
                 self.kept[name] = min(self.kept.get(name, now), now)
+        if is_due(self.watched_until, now, WATCHED_SECONDS_MAX):
+            self._links.watch(is_watched=False)
         effects = self._wake(now, is_pulse=is_pulse and not self.parent)
         return [*effects, *self._look_for_kept(now)]
 

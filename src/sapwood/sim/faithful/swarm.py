@@ -59,10 +59,14 @@ class RunawayError(Exception):
 class BoundedKernel(Kernel):
     """Virtual time that ends when too much happens in it."""
 
+    def __init__(self, steps_max: int | None = None) -> None:
+        super().__init__()
+        self._steps_max = STEPS_MAX if steps_max is None else steps_max
+
     def at(self, time: float, action: Action, *arguments: Any) -> None:
         """Let an action happen at a time, unless there were too many."""
-        if self.steps > STEPS_MAX:
-            raise RunawayError(f"more than {STEPS_MAX} events")
+        if self.steps > self._steps_max:
+            raise RunawayError(f"more than {self._steps_max} events")
         super().at(time, action, *arguments)
 
 
