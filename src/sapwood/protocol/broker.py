@@ -41,6 +41,7 @@ from sapwood.protocol.moves import Moves
 from sapwood.protocol.neighbours import RESTART, Neighbour
 from sapwood.protocol.restoration import Restoration
 from sapwood.protocol.settling import Settling
+from sapwood.protocol.stabilize.seeking import Seeking
 from sapwood.protocol.stabilize.tree import Tree
 from sapwood.protocol.stabilize.watching import Watching
 from sapwood.protocol.subscribing import Subscribing
@@ -82,6 +83,7 @@ class Broker(Core):
             Surveying(self, self.waves),
             gaps,
             self.tree,
+            Seeking(self, self.tree, self.waves),
         )
         """In the order in which they are told of what happens."""
         self._timed = [one for one in self.machines if type(one).next_at is not Machine.next_at]
@@ -314,6 +316,8 @@ class Broker(Core):
         return self._all(lambda machine: machine.client_down(name, now))
 
     def _tick(self, event: Tick, now: float) -> list[Effect]:
+        for name, neighbour in self.neighbours.items():
+            neighbour.is_busy = name in event.busy
         return self._all(lambda machine: machine.tick(now))
 
     def _all(self, notify: Callable[[Machine], list[Effect]]) -> list[Effect]:

@@ -36,6 +36,8 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How long a restarted broker waits for the tables of those it expects."""
     stale_seconds: float = 60.0
     """How long the entries of a restarted neighbour are kept until it has told its table."""
+    away_seconds: float = 86_400.0
+    """How long a neighbour in the tree that is away is kept."""
     remembered_max: int = 65_536
     """Publishers and sets of attributes whose destinations are remembered."""
     addresses: tuple[str, ...] = ()

@@ -43,6 +43,13 @@ class Hold(_Effect, frozen=True):
     is_held: bool
 
 
+class OpenLink(_Effect, frozen=True):
+    """Dial a broker that nobody has asked to join, once at each of its addresses."""
+
+    broker: str
+    addresses: tuple[str, ...]
+
+
 class CloseLink(_Effect, frozen=True):
     """End the stream with a neighbour, and the link; either side may begin another one."""
 
@@ -68,4 +75,6 @@ class Record(_Effect, frozen=True):
     fields: dict[str, Any]
 
 
-Effect: TypeAlias = Forward | Send | Say | Hold | CloseLink | TreeChanged | Dismiss | Record
+Effect: TypeAlias = (
+    Forward | Send | Say | Hold | OpenLink | CloseLink | TreeChanged | Dismiss | Record
+)

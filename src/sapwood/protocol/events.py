@@ -83,6 +83,13 @@ class BeaconReceived(_Event, frozen=True):
     beacon: Beacon
 
 
+class DelayMeasured(_Event, frozen=True):
+    """A message to a neighbour took so long, one way."""
+
+    neighbour: str
+    seconds: float
+
+
 class NotificationsMissed(_Event, frozen=True):
     """A neighbour had to give up notifications that would have come from it."""
 
@@ -132,6 +139,9 @@ class Tick(_Event, frozen=True):
     that no stored time that went wrong can stop anything for good.
     """
 
+    busy: tuple[str, ...] = ()
+    """Neighbours from whom frames have come since the last one."""
+
 
 Event: TypeAlias = (
     FramesReceived
@@ -141,6 +151,7 @@ Event: TypeAlias = (
     | NeighbourAway
     | NeighbourBack
     | BeaconReceived
+    | DelayMeasured
     | NotificationsMissed
     | RoutingChanged
     | SurveyRequested

@@ -25,12 +25,16 @@ class Neighbour(msgspec.Struct):
     session: int = 0
     addresses: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
+    delay: float = 0.0
+    """The longest time that a message to it was seen to take, in seconds."""
     announced: str = ""
     """The routing of `sends` as the neighbour knows it."""
     is_away: bool = False
     """Whether it cannot be reached for the time being, or its link is not to carry anything."""
     is_connected: bool = True
     """Whether there is a connection."""
+    is_busy: bool = False
+    """Whether frames have come from it between the last two ticks."""
     is_frozen: bool = False
     """Whether it is told nothing for the time being, though it can be reached."""
 

@@ -23,11 +23,12 @@ from sapwood.protocol.effects import (
     Effect,
     Forward,
     Hold,
+    OpenLink,
     Say,
     Send,
     TreeChanged,
 )
-from sapwood.protocol.events import BeaconReceived, Event, Tick
+from sapwood.protocol.events import BeaconReceived, DelayMeasured, Event, Tick
 from sapwood.protocol.link.admission import CHALLENGE_PING, Admission
 from sapwood.protocol.link.dialing import Dialing
 from sapwood.protocol.link.flow import DISCONNECT, Flow
@@ -80,6 +81,12 @@ from sapwood.protocol.stabilize.beacon import BEACONS, Beacon
 from sapwood.wire.frames import BODY_BYTES_MAX, LINK, NOTIFICATION_TYPES
 from sapwood.wire.scan import only_kind
 
+DELAY_LOOK_SECONDS: Final = 10.0
+"""How often a neighbour is asked how long a message takes."""
+
+DELAY_PING: Final = 2**61
+"""Number of the ping that asks it."""
+
 EXCESS_MAX: Final = BODY_BYTES_MAX + 2**20
 """Bytes beyond its credit after which a sender is sent away: one message may always be whole."""
 
@@ -129,6 +136,7 @@ class Node:
         self._asked: dict[type, Callable[[Any, float], None]] = {
             Say: self._say_beacon,
             Hold: self._hold,
+            OpenLink: self._open_link,
             CloseLink: self._close_link,
             TreeChanged: self._tree_changed,
             Dismiss: self._dismiss,
@@ -366,6 +374,8 @@ class Node:
             peer = line.peer
             if peer is not None and message.number == CHALLENGE_PING:  # type: ignore[union-attr]
                 self.admission.answered(peer, now)
+            elif peer is not None and message.number == DELAY_PING:  # type: ignore[union-attr]
+                self.bring(DelayMeasured(peer.name, (now - line.ping_at) / 2), now)
         elif kind is Beacon:
             if line.peer is not None and not line.peer.is_client:
                 self.bring(BeaconReceived(line.peer.name, message), now)  # type: ignore[arg-type]
@@ -526,12 +536,22 @@ class Node:
         peer = self.peers.get(effect.neighbour)
         if peer is not None and peer.line is not None and peer.line.is_open:
             self.say(peer.line, effect.beacon, now)
+            self._measure_delay(peer.line, now)
+
+    def _measure_delay(self, line: Line, now: float) -> None:
+        """Ask now and then how long a message takes over a line."""
+        if not now < line.ping_at + DELAY_LOOK_SECONDS:
+            line.ping_at = now
+            self.say(line, Ping(DELAY_PING), now)
 
     def _hold(self, effect: Hold, now: float) -> None:
         peer = self.peers.get(effect.neighbour)
         if peer is not None:
             peer.channel.is_held = effect.is_held
             self.touch(peer)
+
+    def _open_link(self, effect: OpenLink, now: float) -> None:
+        self.dialing.seek(effect.broker, effect.addresses, now)
 
     def _close_link(self, effect: CloseLink, now: float) -> None:
         peer = self.peers.get(effect.neighbour)
@@ -613,7 +633,7 @@ class Node:
             self._look_at = now + TICK_SECONDS
             self.membership.tick(now)
             self._relieve_stuck(now)
-            self.bring(event, now)
+            self.bring(Tick(self.membership.busy()), now)
         elif _is_due(self.broker.next_at, now):
             self.bring(event, now)
 

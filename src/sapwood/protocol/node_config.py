@@ -73,6 +73,7 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
             expected=self.expected,
             expected_parent=self.expected_parent,
             restore_seconds=self.restore_seconds,
+            away_seconds=self.link.away_seconds,
             stabilization=self.stabilization,
             tree=self.tree,
             client_refresh_seconds=self.client.refresh_seconds,

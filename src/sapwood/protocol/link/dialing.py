@@ -50,14 +50,17 @@ class Target:
         "dial",
         "has_linked",
         "hello",
+        "is_sought",
         "line",
         "peer",
         "problem",
         "state",
     )
 
-    def __init__(self, address: str, delay: float) -> None:
+    def __init__(self, address: str, delay: float, *, is_sought: bool = False) -> None:
         self.address = address
+        self.is_sought = is_sought
+        """Whether nobody asked to join it: then only a link that there is is looked for again."""
         self.state = TargetState.WAITING
         self.at = float("-inf")
         """When the next attempt is due, or when the present one has taken too long."""
@@ -117,6 +120,25 @@ class Dialing:
                 target.advance("due")
             if target.state is TargetState.QUEUED:
                 self._start(target, now)
+
+        if any(map(self._is_done, self.targets)):
+            self.targets = [target for target in self.targets if not self._is_done(target)]
+
+    def seek(self, broker: str, addresses: tuple[str, ...], now: float) -> None:
+        """Dial a broker that may know a way to others."""
+        known = {target.address for target in self.targets}
+        first = self._node.config.link.retry_first_seconds
+        for address in addresses:
+            if address not in known:
+                self.targets.append(Target(address, first, is_sought=True))
+                self.targets[-1].peer = broker
+        self.tick(now)
+
+    def _is_done(self, target: Target) -> bool:
+        """Whether an address that was sought need not be dialled again."""
+        has_tried = target.has_linked or target.problem != ""
+        is_waiting = target.state is TargetState.WAITING and has_tried
+        return target.is_sought and is_waiting and not self._is_known(target)
 
     def _start(self, target: Target, now: float) -> None:
         if self._is_linked(target):
@@ -210,7 +232,7 @@ class Dialing:
         is_final = is_final and not config.joins_for_ever and not target.has_linked
         target.advance("refused for good" if is_final else "failed")
         target.dial = target.line = 0
-        if is_final or reason != target.problem:
+        if not target.is_sought and (is_final or reason != target.problem):
             self._node.do(JoinFailed(target.address, reason, code, is_final))
         target.problem = reason
         longest = config.link.retry_max_seconds
@@ -233,7 +255,8 @@ class Dialing:
         target.problem = ""
         if not target.has_linked:
             target.has_linked = True
-            self._node.do(Joined(target.address))
+            if not target.is_sought:
+                self._node.do(Joined(target.address))
 
     def _find(self, *, dial: int = 0, line: int = 0) -> Target | None:
         for target in self.targets:

@@ -40,7 +40,7 @@ from sapwood.protocol.messages import CODEC, ClientMoved, Missed
 from sapwood.protocol.neighbours import RESTART
 from sapwood.protocol.ports import ClientOrder, Remember
 from sapwood.protocol.stabilize.beacon import BEACONS
-from sapwood.protocol.stabilize.tree import Place
+from sapwood.protocol.stabilize.places import Place
 from sapwood.wire.frames import HEADER_SIZE
 
 if TYPE_CHECKING:
@@ -428,6 +428,15 @@ class Membership:
                 self.remove(peer, goodbye, now)
             elif peer.is_client and self._is_past_grace(peer, now):
                 self.remove(peer, Goodbye(SILENT), now)
+
+    def busy(self) -> tuple[str, ...]:
+        """Neighbours from whom frames have come since this was last asked."""
+        names = []
+        for peer in self._node.peers.values():
+            if not peer.is_client and peer.frames_in != peer.frames_seen:
+                peer.frames_seen = peer.frames_in
+                names.append(peer.name)
+        return tuple(names)
 
     def _is_past_grace(self, peer: Peer, now: float) -> bool:
         since = peer.away_since

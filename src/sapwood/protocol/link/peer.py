@@ -43,6 +43,7 @@ class Peer:
         "features",
         "frames_in",
         "frames_out",
+        "frames_seen",
         "given_up_seen",
         "has_moved",
         "heard_at",
@@ -98,6 +99,8 @@ class Peer:
         """Of a client that was lost by another broker or session: what it has asked for since."""
         self.given_up_seen = 0
         self.frames_in = 0
+        self.frames_seen = 0
+        """Of those that came: how many when it was last looked whether there are any."""
         self.frames_out = 0
 
     def __repr__(self) -> str:

@@ -25,6 +25,10 @@ SIZE_MAX: Final = 10**6
 """Brokers below one that a beacon can tell of."""
 
 
+WAITED_SECONDS_MAX: Final = 60.0
+"""Longest time that a beacon may be behind other frames."""
+
+
 class Beacon(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc=False):
     """What the sender knows about the root, and how it is linked. Never counted, never kept."""
 
@@ -56,6 +60,9 @@ class Offer(NamedTuple):
 
     beacon: Beacon
     at: float
+    waited: float = 0.0
+    """Seconds that do not count as its age: frames were coming, and the next beacon is behind them.
+    """
     is_live: bool = True
     """Whether it came over the present connection."""
 
@@ -66,7 +73,7 @@ class Offer(NamedTuple):
 
     def age(self, now: float) -> float:
         """Seconds since the root sent it."""
-        return self.beacon.age + now - self.at
+        return self.beacon.age + now - self.at - self.waited
 
     def is_valid(self, sender: str, receiver: str, now: float, age_max: float, depth: int) -> bool:
         """Whether it can be believed at all, and would lead to a root if it were."""
@@ -75,6 +82,7 @@ class Offer(NamedTuple):
         return (
             beacon.age >= 0.0
             and self.at <= now
+            and 0.0 <= self.waited <= min(now - self.at, WAITED_SECONDS_MAX)
             and self.age(now) <= age_max
             and 0 < len(path) < depth
             and path[0] == beacon.root

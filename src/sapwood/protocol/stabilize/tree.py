@@ -33,69 +33,39 @@ Times that are stored are used as in ``due``: one that makes no sense does no la
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from enum import IntEnum, StrEnum
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
 from sapwood.protocol.core import Core
 from sapwood.protocol.due import is_due
 from sapwood.protocol.effects import Effect, Say, TreeChanged
-from sapwood.protocol.events import BeaconReceived
+from sapwood.protocol.events import BeaconReceived, DelayMeasured
 from sapwood.protocol.gaps import Gaps
 from sapwood.protocol.machine import EventHandler, Machine
-from sapwood.protocol.messages import BrokerReport
+from sapwood.protocol.ports import TICK_SECONDS
 from sapwood.protocol.restoration import Restoration
-from sapwood.protocol.stabilize.beacon import BEACONS, SIZE_MAX, Beacon, Offer, Rank
+from sapwood.protocol.stabilize.beacon import (
+    BEACONS,
+    SIZE_MAX,
+    WAITED_SECONDS_MAX,
+    Beacon,
+    Offer,
+    Rank,
+)
+from sapwood.protocol.stabilize.fragment import Fragment, Purpose, Subject
+from sapwood.protocol.stabilize.places import Links, Place
 from sapwood.protocol.stabilize.timing import DELAY_SECONDS_MIN, Timing
 from sapwood.protocol.waves import OpenRequest, Wave, Waves
 
+DELAY_SECONDS_MAX: Final = 60.0
+"""Longest delay that is believed to be measured."""
+
+DELAY_FADING: Final = 0.99
+"""What a delay that was measured counts with the next measurement, and so on."""
+
 WATCHED_SECONDS_MAX: Final = 3600.0
 """Longest time that a link is watched."""
-
-
-class Place(StrEnum):
-    """Where a neighbour is in the tree, if the link to it is where it was before it was lost."""
-
-    NONE = ""
-    PARENT = "parent"
-    CHILD = "child"
-
-    @property
-    def seen_from_there(self) -> Place:
-        """Where this broker is, for the neighbour."""
-        opposites = {Place.PARENT: Place.CHILD, Place.CHILD: Place.PARENT}
-        return opposites.get(self, Place.NONE)
-
-
-class Purpose(IntEnum):
-    """What a survey of the tree is for; the number of the request."""
-
-    KEPT = 1
-    """Is anybody here by another way whose link is kept?"""
-    NEWS = 2
-    """Does anybody know of a better root that only candidates tell of?"""
-    HOLD = 3
-    """Is the link to the parent the only way out of this fragment?"""
-
-
-class Links(Protocol):
-    """What the tree asks of the broker, for a neighbour: each gives what follows from it."""
-
-    def enter_tree(self, name: str, now: float) -> list[Effect]:
-        """A candidate is part of the tree from now on."""
-
-    def resume_link(self, name: str, now: float) -> list[Effect]:
-        """A link that was kept carries again."""
-
-    def hold_link(self, name: str, now: float) -> list[Effect]:
-        """A link stays part of the tree, and carries nothing."""
-
-    def watch(self, *, is_watched: bool) -> None:
-        """Leave out what neighbours bring a second time from now on, or no longer."""
-
-    def leave_tree(self, name: str, reason: str, now: float) -> list[Effect]:
-        """A link is part of the tree no longer, and its stream ends."""
 
 
 class Tree(Machine):
@@ -125,19 +95,16 @@ class Tree(Machine):
         """Since when a better root is known by candidates only."""
         self.has_had_parent = bool(self.parent)
         """Whether it ever had a parent in this session, or waits for the one it had."""
-        self.asked: dict[int, tuple[str, str, float]] = {}
-        """What surveys are under way for: the root and the parent they are about, and since when,
-        by their purpose."""
-        self.confirmed: dict[int, tuple[str, str]] = {}
-        """What the last surveys have shown."""
+        self.fragment = Fragment(core.id)
+        """What surveys have shown about those with whom links carry."""
         self.watched_until = float("-inf")
         """Until when circles are possible here: a link carries, and no survey said that it may."""
         self.pulse_at = float("-inf")
         """When this broker sends the next beacon, as the root."""
+        self.ticked_at = float("-inf")
+        """When time was last seen to pass."""
         self.survey_at = float("-inf")
         """When those that have been kept for long are looked for again."""
-        self.delay = max(core.config.stabilization.delay_max, DELAY_SECONDS_MIN)
-        """The longest time that a message takes over one link, in seconds."""
         self.delay_tree = 0.0
         """The longest way between two brokers of the tree, in seconds, as the root says."""
         self._links = links
@@ -152,13 +119,26 @@ class Tree(Machine):
         return self.settings.protocol == BEACONS
 
     @property
+    def delay(self) -> float:
+        """The longest time that a message takes over one link, in seconds: as set, or measured."""
+        measured = (one.delay for one in self.core.neighbours.values())
+        return self.core.config.stabilization.delay_max or max((DELAY_SECONDS_MIN, *measured))
+
+    @property
     def timing(self) -> Timing:
         """The times that follow from the settings and delays."""
         return Timing(self.settings, self.delay)
 
     def events(self) -> Mapping[type, EventHandler]:
         """Beacons come beside the stream, as events."""
-        return {BeaconReceived: self._received}
+        return {BeaconReceived: self._received, DelayMeasured: self._delay_measured}
+
+    def _delay_measured(self, event: DelayMeasured, now: float) -> list[Effect]:
+        """Keep the longest delay lately seen; a longer one counts twice, for what was not seen."""
+        one = self.core.neighbours.get(event.neighbour)
+        if one is not None and 0.0 <= event.seconds <= DELAY_SECONDS_MAX:
+            one.delay = max(2 * event.seconds, one.delay * DELAY_FADING)
+        return []
 
     # Who is who
 
@@ -281,6 +261,16 @@ class Tree(Machine):
 
     def _changed(self) -> list[Effect]:
         return [TreeChanged()] if self.is_on else []
+
+    def has_lost_somebody(self, now: float) -> bool:
+        """Whether a neighbour in the tree has been away for long."""
+        age_max = self.timing.age_max(self.delay_tree)
+        return any(self._is_long_gone(name, age_max, now) for name in self.kept)
+
+    def is_same_tree(self, name: str) -> bool:
+        """Whether a neighbour knows the same root."""
+        offer = self.offers.get(name)
+        return offer is not None and offer.is_live and offer.beacon.root == self.root
 
     def _age_offer(self, neighbour: str) -> None:
         offer = self.offers.get(neighbour)
@@ -430,7 +420,7 @@ class Tree(Machine):
         }
         if not ranks or ranks[0] in known:
             self.better_since = None
-        elif self.confirmed.get(Purpose.NEWS) == (ranks[0][1], self.root):
+        elif self.fragment.has_shown(Purpose.NEWS, Subject(ranks[0][1], self.root)):
             return ranks[0]
         elif self.better_since is None or not self.better_since <= now:
             self.better_since = now
@@ -476,7 +466,7 @@ class Tree(Machine):
             return []
         hold = self.timing.hold_seconds(max(self.delay_tree, offer.beacon.delay_tree))
         is_in_place = self.adopted_at < self.kept.get(name, float("-inf"))
-        is_only_way = self.confirmed.get(Purpose.HOLD) == (self.root, name)
+        is_only_way = self.fragment.has_shown(Purpose.HOLD, Subject(self.root, name))
         if is_in_place or is_only_way:
             return self._go_in(name, now)
         if now - self.adopted_at < hold:
@@ -521,54 +511,30 @@ class Tree(Machine):
         effects: list[Effect] = []
         if self.better_since is not None:
             ranks = [offer.rank for offer in self._valid_offers(now).values()]
-            effects += self._survey(Purpose.NEWS, (min(ranks)[1], self.root), now)
+            if ranks:
+                effects += self._survey(Purpose.NEWS, Subject(min(ranks)[1], self.root), now)
         if self.parent and self._is_linked(self.parent) and not self.carries(self.parent):
-            effects += self._survey(Purpose.HOLD, (self.root, self.parent), now)
+            effects += self._survey(Purpose.HOLD, Subject(self.root, self.parent), now)
         return effects
 
-    def _survey(self, purpose: Purpose, subject: tuple[str, str], now: float) -> list[Effect]:
-        """Start a survey, unless one for the same is under way."""
-        root, parent, since = self.asked.get(purpose, ("", "", now))
-        patience = self.core.config.settle_patience
-        if (root, parent) == subject and since <= now < since + patience:
+    def _survey(self, purpose: Purpose, subject: Subject, now: float) -> list[Effect]:
+        if not self.fragment.ask(purpose, subject, now, self.core.config.settle_patience):
             return []
-        self.asked[purpose] = (*subject, now)
         return self._waves.request(self, self.core.id, purpose, now)
 
     def answer(self, request: OpenRequest, wave: Wave, now: float) -> list[Effect]:
         """A survey is back."""
-        asked = self.asked.pop(request.number, None)
         if request.number == Purpose.KEPT:
             return self._release_kept({report.id for report in wave.reports}, now)
-        if asked is None:
+        if not self.fragment.answered(request.number, wave.reports):
             return []
-        subject = asked[:2]
-        reports = {report.id: report for report in wave.reports}
-        if request.number == Purpose.NEWS:
-            is_shown = {report.root for report in wave.reports} == {subject[1]}
-        else:
-            is_shown = {report.root for report in wave.reports} == {subject[0]}
-            is_shown = is_shown and all(self._leads_here(name, reports) for name in reports)
-        if not is_shown:
-            return []
-        self.confirmed[request.number] = subject
         effects = self._wake(now)
-        self.confirmed.pop(request.number, None)
+        self.fragment.forget(request.number)
         return effects
-
-    def _leads_here(self, name: str, reports: Mapping[str, BrokerReport]) -> bool:
-        """Whether the parents of a broker in this fragment lead to this broker."""
-        for _ in reports:
-            if name == self.core.id:
-                return True
-            if name not in reports:
-                return False
-            name = reports[name].parent
-        return name == self.core.id
 
     def give_up(self, request: OpenRequest) -> list[Effect]:
         """A survey is not back in time: another one follows."""
-        self.asked.pop(request.number, None)
+        self.fragment.forget(request.number)
         return []
 
     def _measure(self) -> None:
@@ -601,17 +567,39 @@ class Tree(Machine):
         for name in self._partners():
             if self._is_in_tree(name) and not self.carries(name):
                 self.kept[name] = min(self.kept.get(name, now), now)
+        self._excuse_busy(now)
         if is_due(self.watched_until, now, WATCHED_SECONDS_MAX):
             self._links.watch(is_watched=False)
         effects = self._wake(now, is_pulse=is_pulse and not self.parent)
-        return [*effects, *self._look_for_kept(now)]
+        return [*effects, *self._give_up_kept(now), *self._look_for_kept(now)]
+
+    def _excuse_busy(self, now: float) -> None:
+        """Do not let the offers of neighbours age whose beacons wait behind other frames.
+
+        A slow link brings them late. What it brings is in order: whoever sends at all would have
+        sent a beacon before if there were news.
+        """
+        elapsed = min(now - self.ticked_at, TICK_SECONDS) if self.ticked_at <= now else 0.0
+        self.ticked_at = now
+        for name, offer in self.offers.items():
+            one = self.core.neighbours.get(name)
+            if one is not None and one.is_busy and offer.is_live:
+                waited = min(offer.waited + elapsed, now - offer.at, WAITED_SECONDS_MAX)
+                self.offers[name] = offer._replace(waited=max(0.0, waited))
+
+    def _give_up_kept(self, now: float) -> list[Effect]:
+        """Let those go who have been away for longer than anybody is kept."""
+        patience = self.core.config.away_seconds
+        effects: list[Effect] = []
+        for name, since in list(self.kept.items()):
+            if not self._is_linked(name) and now - since > patience:
+                effects += self._go_out(name, f"it was away for {patience:,.0f} s", now)
+        return effects
 
     def _look_for_kept(self, now: float) -> list[Effect]:
         """Find out whether those who have been away for long are here by another way."""
         age_max = self.timing.age_max(self.delay_tree)
-        if not any(self._is_long_gone(name, age_max, now) for name in self.kept):
-            return []
-        if not is_due(self.survey_at, now, age_max):
+        if not self.has_lost_somebody(now) or not is_due(self.survey_at, now, age_max):
             return []
         self.survey_at = now + age_max
         return self._waves.request(self, self.core.id, Purpose.KEPT, now)
