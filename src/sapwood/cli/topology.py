@@ -54,7 +54,7 @@ def as_object(view: NetworkView) -> dict[str, Any]:
     import msgspec
 
     return {
-        "brokers": [msgspec.to_builtins(one.report) for one in view.brokers],
+        "brokers": [msgspec.structs.asdict(one.report) for one in view.brokers],
         "links": view.links,
         "missing": view.missing,
     }
@@ -68,7 +68,7 @@ def _print(view: NetworkView) -> None:
 
 
 def _trees(view: NetworkView) -> list[Tree]:
-    """The tree below its first broker; several if links are missing."""
+    """The tree below its root; several if links are missing."""
     from rich.tree import Tree
 
     neighbours: dict[str, list[str]] = {one.report.id: [] for one in view.brokers}
@@ -85,7 +85,8 @@ def _trees(view: NetworkView) -> list[Tree]:
                 grow(tree.add(labels.get(other, f"{other}  cannot be reached")), other)
 
     trees = []
-    for name in neighbours:
+    roots = [one.report.id for one in view.brokers if one.report.root == one.report.id]
+    for name in dict.fromkeys((*roots, *neighbours)):
         if name not in seen:
             seen.add(name)
             trees.append(Tree(labels[name]))
@@ -99,9 +100,13 @@ def _labels(view: NetworkView) -> dict[str, str]:
     for one in view.brokers:
         report = one.report
         words = [report.id]
+        if report.root == report.id:
+            words.append("root")
         if report.clients:
             words.append(f"{report.clients} client{'s' if report.clients > 1 else ''}")
         if report.candidates:
-            words.append(f"also linked to {', '.join(report.candidates)}")
+            words.append(f"stands by: {', '.join(report.candidates)}")
+        if report.away:
+            words.append(f"away: {', '.join(report.away)}")
         labels[report.id] = "  ".join(words)
     return labels

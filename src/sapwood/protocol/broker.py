@@ -19,7 +19,7 @@ from sapwood.filters.values import Value
 from sapwood.protocol.config import BrokerConfig
 from sapwood.protocol.core import Core, ParseFilter
 from sapwood.protocol.drops import Drop
-from sapwood.protocol.effects import Effect, Send
+from sapwood.protocol.effects import CloseLink, Effect, Hold, Send
 from sapwood.protocol.events import (
     ClientAway,
     ClientBack,
@@ -44,6 +44,9 @@ from sapwood.protocol.neighbours import RESTART, Neighbour
 from sapwood.protocol.restoration import Restoration
 from sapwood.protocol.settling import Settling
 from sapwood.protocol.stabilize.refresh import Refreshing
+from sapwood.protocol.stabilize.seeking import Seeking
+from sapwood.protocol.stabilize.tree import Tree
+from sapwood.protocol.stabilize.watching import Watching
 from sapwood.protocol.subscribing import Subscribing
 from sapwood.protocol.survey import Surveying
 from sapwood.protocol.waves import Waves
@@ -74,6 +77,7 @@ class Broker(Core):
         gaps = Gaps(self, self.restoration)
         self.moves = Moves(self, gaps)
         subscribing = Subscribing(self, self.settling)
+        self.tree = Tree(self, self, self.restoration, self.waves, gaps)
         self.machines: tuple[Machine, ...] = (
             subscribing,
             self.moves,
@@ -82,6 +86,8 @@ class Broker(Core):
             self.settling,
             Surveying(self, self.waves),
             gaps,
+            self.tree,
+            Seeking(self, self.tree, self.waves),
         )
         """In the order in which they are told of what happens."""
         if config.stabilization.refresh != "off":  # last: it compares what the others have told
@@ -95,7 +101,10 @@ class Broker(Core):
             control=self._decoded,
             restricts_clients=config.advertisements_required,
         )
-        self.receive = FrameReader(self.forwarding, admission, self.drops, decode).read
+        self._reader = FrameReader(self.forwarding, admission, self.drops, decode)
+        self.watching: Watching | None = None
+        """Leaves out what comes again, while a circle is possible."""
+        self.receive = self._reader.read
         """Takes frames from a source: `handle` with `FramesReceived`, without an object for it."""
         self._handlers: dict[type, EventHandler] = {
             ControlReceived: self._control_received,
@@ -148,6 +157,8 @@ class Broker(Core):
         if self.fences.is_stale(source, publisher):
             self.moves.dropped(source, attributes)
             return self.drops.count(Drop.STALE, source, publisher=publisher, sequence=sequence)
+        if self.is_held(source):
+            return self.drops.count(Drop.HELD, source, publisher=publisher, sequence=sequence)
         effects = self.drops.count(Drop.REFUSED, source)
         if source in self.clients:
             reason = self.refusal(source, publisher, attributes)
@@ -219,6 +230,10 @@ class Broker(Core):
                 effects += machine.link_up(name, now)
             else:
                 effects += machine.link_aside(name, now)
+        if event.is_held:
+            effects += self.hold_link(name, now)
+        elif event.in_tree and event.place:
+            effects += self._all(lambda machine: machine.link_placed(name, event.place, now))
         return effects
 
     def _link_down(self, event: LinkDown, now: float) -> list[Effect]:
@@ -226,27 +241,76 @@ class Broker(Core):
         neighbour = self.neighbours.pop(name, None)
         if neighbour is None:
             return self.drops.count(Drop.LINK_UNKNOWN, name)
-        if not neighbour.in_tree:
-            return []
-        return self._all(lambda machine: machine.link_down(name, now))
+        effects: list[Effect] = []
+        if neighbour.in_tree:
+            effects += self._all(lambda machine: machine.link_down(name, now))
+        return [*effects, *self._all(lambda machine: machine.neighbour_gone(name, now))]
 
     def _neighbour_away(self, event: NeighbourAway, now: float) -> list[Effect]:
-        neighbour = self.neighbours.get(event.neighbour)
+        name = event.neighbour
+        neighbour = self.neighbours.get(name)
         if neighbour is None:
             return []
-        neighbour.is_away = True
-        if not neighbour.in_tree:
-            return []
-        return self._all(lambda machine: machine.link_away(event.neighbour, now))
+        was_away, neighbour.is_away = neighbour.is_away, True
+        neighbour.is_connected = False
+        effects: list[Effect] = []
+        if neighbour.in_tree and not was_away:
+            effects += self._all(lambda machine: machine.link_away(name, now))
+        return [*effects, *self._all(lambda machine: machine.line_lost(name, now))]
 
     def _neighbour_back(self, event: NeighbourBack, now: float) -> list[Effect]:
-        neighbour = self.neighbours.get(event.neighbour)
+        name = event.neighbour
+        neighbour = self.neighbours.get(name)
         if neighbour is None:
             return []
-        neighbour.is_away = False
+        neighbour.is_connected = True
+        effects: list[Effect] = []
         if not neighbour.in_tree:
-            return []
-        return self._all(lambda machine: machine.link_back(event.neighbour, now))
+            neighbour.is_away = False
+        elif event.in_place:
+            neighbour.is_away = False
+            effects += self._all(lambda machine: machine.link_back(name, now))
+        else:
+            effects += self.hold_link(name, now)
+        return [*effects, *self._all(lambda machine: machine.line_up(name, now))]
+
+    # What the tree decides
+
+    def standing(self) -> dict[str, str]:
+        """The place of this broker in the tree."""
+        if not self.tree.is_on:
+            return {}
+        return {"root": self.tree.root, "parent": self.tree.parent}
+
+    def enter_tree(self, name: str, now: float) -> list[Effect]:
+        """A candidate is part of the tree from now on."""
+        neighbour = self.neighbours[name]
+        neighbour.in_tree, neighbour.is_away = True, False
+        return self._all(lambda machine: machine.link_up(name, now))
+
+    def resume_link(self, name: str, now: float) -> list[Effect]:
+        """A link that was kept carries again."""
+        self.neighbours[name].is_away = False
+        self.forwarding.invalidate()
+        return [Hold(name, is_held=False), *self._all(lambda machine: machine.link_back(name, now))]
+
+    def hold_link(self, name: str, now: float) -> list[Effect]:
+        """A link stays part of the tree, and carries nothing."""
+        self.neighbours[name].is_away = True
+        self.forwarding.invalidate()
+        return [Hold(name, is_held=True), *self._all(lambda machine: machine.link_away(name, now))]
+
+    def watch(self, *, is_watched: bool) -> None:
+        """Leave out what neighbours bring a second time from now on, or no longer."""
+        if not is_watched:
+            self.watching, self.receive = None, self._reader.read
+        elif self.watching is None:
+            self.watching = Watching(self._reader.read, self.clients.__contains__, self.drops)
+            self.receive = self.watching.read
+
+    def leave_tree(self, name: str, reason: str, now: float) -> list[Effect]:
+        """A link is part of the tree no longer: its stream ends, and what it brought."""
+        return [CloseLink(name, reason)]
 
     def _client_up(self, event: ClientUp, now: float) -> list[Effect]:
         name = event.client
@@ -272,6 +336,8 @@ class Broker(Core):
         return self._all(lambda machine: machine.client_down(name, now))
 
     def _tick(self, event: Tick, now: float) -> list[Effect]:
+        for name, neighbour in self.neighbours.items():
+            neighbour.is_busy = name in event.busy
         return self._all(lambda machine: machine.tick(now))
 
     def _all(self, notify: Callable[[Machine], list[Effect]]) -> list[Effect]:

@@ -30,10 +30,14 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Time after which a request to be told is answered with no, in seconds."""
     expected: tuple[str, ...] = ()
     """Neighbours that the broker had before it was restarted."""
+    expected_parent: str = ""
+    """Which of them was its parent in the tree; empty if it was the root."""
     restore_seconds: float = 30.0
     """How long a restarted broker waits for the tables of those it expects."""
     stale_seconds: float = 60.0
     """How long the entries of a restarted neighbour are kept until it has told its table."""
+    away_seconds: float = 86_400.0
+    """How long a neighbour in the tree that is away is kept."""
     remembered_max: int = 65_536
     """Publishers and sets of attributes whose destinations are remembered."""
     addresses: tuple[str, ...] = ()

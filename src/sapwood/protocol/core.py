@@ -66,12 +66,17 @@ class Core:
         if self.fences.is_stale(source, publisher):
             return f"{publisher!r} goes on at another broker"
         if source not in self.clients:
-            return ""
+            return "the link is not to carry anything" if self.is_held(source) else ""
         if publisher != source:
             return f"published as {publisher!r} by {source!r}: a client publishes as itself"
         if not self.config.advertisements_required:
             return ""
         return self.clients.refusal(source, attributes)
+
+    def is_held(self, source: str) -> bool:
+        """Whether a source is a neighbour whose link is not to carry anything."""
+        neighbour = self.neighbours.get(source)
+        return neighbour is not None and neighbour.is_held
 
     # Links
 
@@ -193,7 +198,12 @@ class Core:
             addresses=self.config.addresses,
             admin=self.config.admin,
             release=self.config.release,
+            **self.standing(),
         )
+
+    def standing(self) -> dict[str, str]:
+        """The place of this broker in the tree: its root and its parent, if there is a tree."""
+        return {}
 
     def recorded(
         self, kind: str, client: str, filter: Filter, message: str | None = None

@@ -20,6 +20,7 @@ class Drop(StrEnum):
     CLIENT_UNKNOWN = "the end of an unknown client"
     EXPIRED = "expired"
     FRAME_UNKNOWN = "a frame of an unknown type"
+    HELD = "over a link that is not to carry anything"
     LINK_IMPOSSIBLE = "a link to itself or to a client"
     LINK_UNKNOWN = "the end of an unknown link"
     MALFORMED = "malformed"

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from sapwood.protocol.messages import Message
+from sapwood.protocol.stabilize.beacon import Beacon
 
 
 class _Effect(msgspec.Struct, frozen=True, gc=False):
@@ -26,6 +27,38 @@ class Send(_Effect, frozen=True):
 
     destination: str
     message: Message
+
+
+class Say(_Effect, frozen=True):
+    """Send a beacon to a neighbour, beside the stream: if there is no connection, it is lost."""
+
+    neighbour: str
+    beacon: Beacon
+
+
+class Hold(_Effect, frozen=True):
+    """Keep notifications for a neighbour back though it can be reached, or no longer."""
+
+    neighbour: str
+    is_held: bool
+
+
+class OpenLink(_Effect, frozen=True):
+    """Dial a broker that nobody has asked to join, once at each of its addresses."""
+
+    broker: str
+    addresses: tuple[str, ...]
+
+
+class CloseLink(_Effect, frozen=True):
+    """End the stream with a neighbour, and the link; either side may begin another one."""
+
+    neighbour: str
+    reason: str
+
+
+class TreeChanged(_Effect, frozen=True):
+    """The links of the tree at this broker are others from now on, or its parent is."""
 
 
 class Dismiss(_Effect, frozen=True):
@@ -54,4 +87,15 @@ class Record(_Effect, frozen=True):
     fields: dict[str, Any]
 
 
-Effect: TypeAlias = Forward | Send | Dismiss | ResetStream | Record
+Effect: TypeAlias = (
+    Forward
+    | Send
+    | Say
+    | Hold
+    | OpenLink
+    | CloseLink
+    | TreeChanged
+    | Dismiss
+    | ResetStream
+    | Record
+)

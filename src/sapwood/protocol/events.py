@@ -7,6 +7,7 @@ from typing import TypeAlias
 import msgspec
 
 from sapwood.protocol.messages import Message
+from sapwood.protocol.stabilize.beacon import Beacon
 
 
 class _Event(msgspec.Struct, frozen=True, gc=False):
@@ -48,6 +49,10 @@ class LinkUp(_Event, frozen=True):
     """Whether the neighbour is back after a restart and will tell its tables again."""
     refresh_seconds: float = 0.0
     """How often the neighbour compares tables, as it said; zero if it did not."""
+    is_held: bool = False
+    """Whether the link is part of the tree and is not to carry anything yet."""
+    place: str = ""
+    """Whether the neighbour is the parent or a child of this broker, if that is certain."""
 
 
 class LinkDown(_Event, frozen=True):
@@ -69,6 +74,22 @@ class NeighbourBack(_Event, frozen=True):
     """A neighbour can be reached again, and has got everything in between."""
 
     neighbour: str
+    in_place: bool = True
+    """Whether both ends say that its link is where it was in the tree; else it is held."""
+
+
+class BeaconReceived(_Event, frozen=True):
+    """A neighbour says what it knows about the root of the tree."""
+
+    neighbour: str
+    beacon: Beacon
+
+
+class DelayMeasured(_Event, frozen=True):
+    """A message to a neighbour took so long, one way."""
+
+    neighbour: str
+    seconds: float
 
 
 class NotificationsMissed(_Event, frozen=True):
@@ -134,6 +155,9 @@ class Tick(_Event, frozen=True):
     that no stored time that went wrong can stop anything for good.
     """
 
+    busy: tuple[str, ...] = ()
+    """Neighbours from whom frames have come since the last one."""
+
 
 Event: TypeAlias = (
     FramesReceived
@@ -142,6 +166,8 @@ Event: TypeAlias = (
     | LinkDown
     | NeighbourAway
     | NeighbourBack
+    | BeaconReceived
+    | DelayMeasured
     | NotificationsMissed
     | RoutingChanged
     | SurveyRequested

@@ -62,6 +62,10 @@ class Gaps(Machine):
         bounds = self._parsed(event.filters) or self._told(source)
         return self.pass_on(source, event.count, f"{source}-{self.core.id}", bounds)
 
+    def link_replaced(self, neighbour: str, now: float) -> list[Effect]:
+        """What a neighbour keeps for this side may never come: the tree goes on without it."""
+        return self._missed_here(NotificationsMissed(neighbour, 0), now)
+
     def _missed_behind(self, source: str, message: Missed, now: float) -> list[Effect]:
         if self._restoration.is_active and len(self.held) < HELD_MAX:
             key = (source, message.link)

@@ -59,6 +59,10 @@ class Machine:
         """A neighbour is in the tree from now on."""
         return []
 
+    def link_placed(self, neighbour: str, place: str, now: float) -> list[Effect]:
+        """A neighbour in the tree is certainly the parent, or a child, of this broker."""
+        return []
+
     def link_aside(self, neighbour: str, now: float) -> list[Effect]:
         """A broker is linked from now on, but not in the tree."""
         return []
@@ -85,6 +89,18 @@ class Machine:
 
     def client_back(self, client: str, now: float) -> list[Effect]:
         """A client that had no connection has one again."""
+        return []
+
+    def line_up(self, neighbour: str, now: float) -> list[Effect]:
+        """There is a connection to a neighbour again, in the tree or not."""
+        return []
+
+    def line_lost(self, neighbour: str, now: float) -> list[Effect]:
+        """There is no connection to a neighbour any more, in the tree or not."""
+        return []
+
+    def neighbour_gone(self, neighbour: str, now: float) -> list[Effect]:
+        """A neighbour is gone for good, in the tree or not."""
         return []
 
     def client_down(self, client: str, now: float) -> list[Effect]:

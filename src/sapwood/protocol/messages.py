@@ -94,6 +94,10 @@ class BrokerReport(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     admin: str = ""
     """Where its admin endpoint is."""
     release: str = ""
+    root: Name = ""
+    """Of the tree, as this broker knows it; empty if it keeps no tree."""
+    parent: Name = ""
+    """Towards the root; empty if it is the root."""
 
 
 class Echo(_Message, frozen=True):

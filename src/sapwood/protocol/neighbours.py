@@ -40,10 +40,16 @@ class Neighbour(msgspec.Struct):
     features: tuple[str, ...] = ()
     refresh_seconds: float = 0.0
     """How often it compares tables, as it said; zero if it did not."""
+    delay: float = 0.0
+    """The longest time that a message to it was seen to take, in seconds."""
     announced: str = ""
     """The routing of `sends` as the neighbour knows it."""
     is_away: bool = False
-    """Whether it cannot be reached for the time being."""
+    """Whether it cannot be reached for the time being, or its link is not to carry anything."""
+    is_connected: bool = True
+    """Whether there is a connection."""
+    is_busy: bool = False
+    """Whether frames have come from it between the last two ticks."""
     is_frozen: bool = False
     """Whether it is told nothing for the time being, though it can be reached."""
 
@@ -71,6 +77,11 @@ class Neighbour(msgspec.Struct):
     def is_withheld(self) -> bool:
         """Whether the neighbour is told nothing for the time being."""
         return self.is_away or self.is_frozen
+
+    @property
+    def is_held(self) -> bool:
+        """Whether there is a connection, and no notification is to go over it or come from it."""
+        return self.in_tree and self.is_away and self.is_connected
 
 
 class Neighbours(dict[str, Neighbour]):

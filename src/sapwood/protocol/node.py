@@ -17,13 +17,14 @@ from random import Random
 from typing import Any, Final
 
 from sapwood.protocol.broker import Broker
-from sapwood.protocol.effects import Dismiss, Effect, Forward, ResetStream, Send
-from sapwood.protocol.events import Event, Tick
+from sapwood.protocol.effects import Effect, Forward, Send
+from sapwood.protocol.events import BeaconReceived, Event, Tick
 from sapwood.protocol.link.admission import CHALLENGE_PING, Admission
 from sapwood.protocol.link.dialing import Dialing
 from sapwood.protocol.link.flow import DISCONNECT, Flow
 from sapwood.protocol.link.handshake import (
     LEAVING,
+    OUTSIDE_TREE,
     PROTOCOL,
     SHUTDOWN,
     SLOW_CONSUMER,
@@ -39,6 +40,7 @@ from sapwood.protocol.link.handshake import (
 from sapwood.protocol.link.keepalive import Keepalive
 from sapwood.protocol.link.line import Frames, Line, lone_ack
 from sapwood.protocol.link.membership import Membership
+from sapwood.protocol.link.orders import DELAY_PING, Orders
 from sapwood.protocol.link.peer import Peer
 from sapwood.protocol.link.rows import Rows
 from sapwood.protocol.link.spool import FrameRun
@@ -62,6 +64,7 @@ from sapwood.protocol.ports import (
     Unsent,
     Write,
 )
+from sapwood.protocol.stabilize.beacon import Beacon
 from sapwood.wire.frames import BODY_BYTES_MAX, LINK, NOTIFICATION_TYPES
 from sapwood.wire.scan import only_kind
 
@@ -98,6 +101,7 @@ class Node:
         self.admission = Admission(self)
         self.dialing = Dialing(self, random)
         self.keepalive = Keepalive(self)
+        self._orders = Orders(self)
         self.stopping: Stopping | None = None
         self.rows = Rows(self)
         self._is_recording = config.recording
@@ -337,6 +341,11 @@ class Node:
             peer = line.peer
             if peer is not None and message.number == CHALLENGE_PING:  # type: ignore[union-attr]
                 self.admission.answered(peer, now)
+            elif peer is not None and message.number == DELAY_PING:  # type: ignore[union-attr]
+                self._orders.measured(line, now)
+        elif kind is Beacon:
+            if line.peer is not None and not line.peer.is_client:
+                self.bring(BeaconReceived(line.peer.name, message), now)  # type: ignore[arg-type]
         elif kind is Hello:
             self.changed = True
             self.admission.hello(line, message, now)  # type: ignore[arg-type]
@@ -389,8 +398,10 @@ class Node:
         peer = line.peer
         if peer is None:
             return
-        if goodbye.code == LEAVING:
-            self.membership.remove(peer, Goodbye(LEAVING), now)
+        if goodbye.code == OUTSIDE_TREE:
+            self.membership.report(peer.name, 0, now)
+        if goodbye.code in (LEAVING, OUTSIDE_TREE):
+            self.membership.remove(peer, Goodbye(goodbye.code), now)
         else:
             if goodbye.code == SHUTDOWN:
                 peer.ended_orderly, peer.lost_there = True, goodbye.lost
@@ -420,10 +431,8 @@ class Node:
             self.changed = True
             if kind is Send:
                 self._send(effect, now)  # type: ignore[arg-type]
-            elif kind is Dismiss:
-                self.membership.dismiss(effect, now)  # type: ignore[arg-type]
-            elif kind is ResetStream:
-                self.membership.reset(effect, now)  # type: ignore[arg-type]
+            elif kind in self._orders.by_kind:
+                self._orders.by_kind[kind](effect, now)
             elif self._is_recording:
                 at = now if recorded_at is None else recorded_at
                 self.rows.asked(effect, at)  # type: ignore[arg-type]
@@ -557,7 +566,7 @@ class Node:
             self._look_at = now + TICK_SECONDS
             self.membership.tick(now)
             self._relieve_stuck(now)
-            self.bring(event, now)
+            self.bring(Tick(self.membership.busy()), now)
         elif _is_due(self.broker.next_at, now):
             self.bring(event, now)
 

@@ -8,6 +8,7 @@ from sapwood.protocol.config import BrokerConfig
 from sapwood.protocol.link.handshake import NEVER, SILENCE_SECONDS_MAX
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.neighbours import REFRESH, RESTART, refresh_features
+from sapwood.protocol.stabilize.beacon import BEACONS
 from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
 
 
@@ -28,6 +29,8 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The neighbours that the session before this one had: it takes part when they are back."""
     expected_sessions: tuple[int, ...] = ()
     """Of each of them, in the same order; a zero, or none at all, if it is not known."""
+    expected_parent: str = ""
+    """Which of them was its parent in the tree; empty if it was the root."""
     restore_seconds: float = 10.0
     """How long it waits for them."""
     addresses: tuple[str, ...] = ()
@@ -63,7 +66,8 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
         scheme = self.stabilization.refresh
         if is_client:
             return () if scheme == "off" else (REFRESH,)
-        return (RESTART, *refresh_features(scheme))
+        tree = (BEACONS,) if self.tree.protocol == BEACONS else ()
+        return (RESTART, *tree, *refresh_features(scheme))
 
     def refresh_seconds(self, *, is_client: bool) -> float:
         """How often tables are compared, with clients or with brokers; zero for never."""
@@ -88,7 +92,9 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
             release=self.release,
             recording=self.recording,
             expected=self.expected,
+            expected_parent=self.expected_parent,
             restore_seconds=self.restore_seconds,
+            away_seconds=self.link.away_seconds,
             stabilization=self.stabilization,
             tree=self.tree,
             client_refresh_seconds=self.client.refresh_seconds,

@@ -152,6 +152,8 @@ class Remember(_Effect, frozen=True):
     neighbours: tuple[str, ...]
     sessions: tuple[int, ...] = ()
     """Of each of them, in the same order: whatever an older one had kept ended with it."""
+    parent: str = ""
+    """Which of them is the parent; empty if this broker is the root."""
 
 
 class Stopped(_Effect, frozen=True):

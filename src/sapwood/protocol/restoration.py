@@ -72,6 +72,10 @@ class Restoration(Machine):
         """Whether this broker is restoring its tables."""
         return bool(self.missing)
 
+    def expected(self) -> list[str]:
+        """Neighbours that this broker had before it was restarted, and that are not back."""
+        return [*self.missing, *self.late]
+
     def from_neighbours(self) -> Mapping[type, MessageHandler]:
         """What a neighbour tells again is not stale any more."""
         return {

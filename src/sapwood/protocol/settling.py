@@ -33,7 +33,7 @@ class Settling(Machine):
         subject = (kind, entry_id, 0 if entry is None else entry.number)
         return self._waves.request(self, client, number, now, subject)
 
-    def answer(self, request: OpenRequest, wave: Wave) -> list[Effect]:
+    def answer(self, request: OpenRequest, wave: Wave, now: float) -> list[Effect]:
         """The wave of a request has come back."""
         if wave.unreachable:
             reason = f"out of reach for now: {', '.join(wave.unreachable)}"

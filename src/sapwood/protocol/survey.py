@@ -41,7 +41,7 @@ class Surveying(Machine):
     def _asked(self, source: str, message: Survey, now: float) -> list[Effect]:
         return self._waves.request(self, source, message.request, now)
 
-    def answer(self, request: OpenRequest, wave: Wave) -> list[Effect]:
+    def answer(self, request: OpenRequest, wave: Wave, now: float) -> list[Effect]:
         """The wave of a request has come back."""
         answer = Surveyed(request.number, tuple(wave.reports), tuple(wave.unreachable))
         return [Send(request.client, answer)]

@@ -85,7 +85,7 @@ class WaveUser(Protocol):
     def surveys(self) -> bool:
         """Whether every broker has to report about itself."""
 
-    def answer(self, request: OpenRequest, wave: Wave) -> list[Effect]:
+    def answer(self, request: OpenRequest, wave: Wave, now: float) -> list[Effect]:
         """The wave of a request has come back."""
 
     def give_up(self, request: OpenRequest) -> list[Effect]:
@@ -300,7 +300,7 @@ class Waves(Machine):
         for request in done:
             user = self._users.get(request.user)
             if user is not None:
-                effects += user.answer(request, wave)
+                effects += user.answer(request, wave, now)
         return effects + self._start_when_due(now)
 
     # Looking

@@ -18,6 +18,13 @@ from sapwood.protocol.ports import Remember
 from sapwood.runtime.config.settings import Settings
 
 
+class _Kept(msgspec.Struct):
+    """The file about neighbours."""
+
+    sessions: dict[str, int]
+    parent: str = ""
+
+
 class DataDirectory:
     """The data directory of one broker; without one nothing is kept."""
 
@@ -64,17 +71,17 @@ class DataDirectory:
             return Remember(())
         try:
             data = (self._folder / self._neighbours_file).read_bytes()
-            sessions = msgspec.json.decode(data, type=dict[str, int])
+            kept = msgspec.json.decode(data, type=_Kept)
         except (OSError, msgspec.DecodeError):
             return Remember(())
-        return Remember(tuple(sessions), tuple(sessions.values()))
+        return Remember(tuple(kept.sessions), tuple(kept.sessions.values()), kept.parent)
 
     def note_neighbours(self, neighbours: Remember) -> None:
         """Keep who the neighbours are. If that cannot be kept, nobody is waited for."""
         if self._folder is not None:
             sessions = dict(zip(neighbours.neighbours, neighbours.sessions, strict=True))
             with suppress(OSError):
-                text = msgspec.json.encode(sessions).decode()
+                text = msgspec.json.encode(_Kept(sessions, neighbours.parent)).decode()
                 _write(self._folder / self._neighbours_file, text)
 
 

@@ -38,10 +38,12 @@ from sapwood.protocol.link.handshake import (
     refusal,
 )
 from sapwood.protocol.link.line import HANDSHAKE_SECONDS, Line
+from sapwood.protocol.link.membership import LinkPlace
 from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.protocol.link.states import LineState
 from sapwood.protocol.messages import Refused, Surveyed
 from sapwood.protocol.neighbours import REFRESH
+from sapwood.protocol.stabilize.beacon import BEACONS
 
 if TYPE_CHECKING:
     from sapwood.protocol.node import Node
@@ -257,19 +259,20 @@ class Admission:
         for applicant in list(self.applicants.values()):
             if applicant.stage is not Stage.SURVEY or applicant.survey != answer.request:
                 continue
-            if isinstance(answer, Refused):
+            if isinstance(answer, Refused) and BEACONS not in applicant.hello.features:
                 reason = "the network on this side does not answer; try again"
                 self._refuse(applicant.line, Goodbye(BUSY, reason), now)
                 continue
             hello = applicant.hello
-            sessions = [one.session for one in answer.brokers if one.id == hello.id]
+            found = () if isinstance(answer, Refused) else answer.brokers
+            sessions = [one.session for one in found if one.id == hello.id]
             holder = node.peers.get(hello.id)
             if holder is not None and holder.line is not None:  # it came in meanwhile
                 self._refuse(applicant.line, self._refused_by(holder, hello), now)
             elif any(session != hello.session for session in sessions):
                 self._refuse(applicant.line, _id_in_use(hello), now)
             else:
-                self._admit(applicant.line, hello, now, in_tree=not sessions)
+                self._admit(applicant.line, hello, now, is_alone=not sessions)
 
     def _refused_by(self, holder: Peer, hello: Hello) -> Goodbye:
         if holder.session != hello.session:
@@ -282,7 +285,8 @@ class Admission:
 
     # Letting in
 
-    def _admit(self, line: Line, hello: Hello, now: float, *, in_tree: bool = True) -> None:
+    def _admit(self, line: Line, hello: Hello, now: float, *, is_alone: bool = True) -> None:
+        """Let somebody in; `is_alone`: a broker that is not in the tree by another way."""
         node = self._node
         self.forget(line)
         if line.state is not LineState.EXAMINING:
@@ -291,15 +295,20 @@ class Admission:
         line.silence = hello.silence
         line.advance("admit")
         if resumed is not None and peer is not None:
-            node.say(line, self._welcome(hello, peer, peer.channel.received), now)
-            node.membership.come_back(peer, line, resumed.received, hello.credit, now)
+            place = node.membership.place(hello)
+            node.say(line, self._welcome(hello, peer, place, peer.channel.received), now)
+            in_place = peer.is_client or place.is_carrying
+            node.membership.come_back(
+                peer, line, resumed.received, hello.credit, now, in_place=in_place
+            )
             return
         is_client = hello.role == CLIENT
+        place = node.membership.place(hello, is_alone=is_alone)
         said = Introduction(
             name=name_of(hello),
             session=hello.session,
             is_client=is_client,
-            in_tree=in_tree,
+            in_tree=is_client or place.in_tree,
             secret=node.draw_secret(),
             addresses=hello.addresses,
             features=self._features(hello),
@@ -311,7 +320,7 @@ class Admission:
             streams=hello.streams,
         )
         peer = node.membership.new_peer(said)
-        node.say(line, self._welcome(hello, peer, None), now)
+        node.say(line, self._welcome(hello, peer, place, None), now)
         had_stream = bool(hello.resume) if is_client else self._asks_for(hello) is not None
         node.membership.enter(
             peer,
@@ -319,6 +328,7 @@ class Admission:
             hello.credit,
             now,
             had_stream=had_stream,
+            place=place,
             order=hello.order,
         )
 
@@ -336,7 +346,7 @@ class Admission:
             return None
         return resume if peer.channel.can_connect(resume.received) else None
 
-    def _welcome(self, hello: Hello, peer: Peer, resumed: int | None) -> Welcome:
+    def _welcome(self, hello: Hello, peer: Peer, place: LinkPlace, resumed: int | None) -> Welcome:
         node, config = self._node, self._node.config
         version = common_version(hello.versions)
         assert version is not None
@@ -349,7 +359,9 @@ class Admission:
             resumed=resumed,
             credit=node.membership.credit(is_client=peer.is_client),
             silence=config.limits(is_client=peer.is_client).silence_seconds,
-            in_tree=peer.in_tree,
+            in_tree=place.in_tree,
+            is_held=place.is_held,
+            place=place.place.value,
             advertisements_required=config.advertisements_required,
             secret=peer.secret,
             routing="" if peer.is_client else config.routing,

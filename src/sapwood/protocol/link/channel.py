@@ -67,6 +67,8 @@ class Channel:
         """Notifications the other side has given up."""
         self.withheld = False
         """Whether credit is kept back, since what comes cannot be passed on quickly enough."""
+        self.is_held = False
+        """Whether no notification is to go onto the connection for the time being."""
         self._sent_ever = 0
         """The number of the last frame that any connection was handed."""
         self._half_full = limits.buffer_bytes >> 1
@@ -95,6 +97,7 @@ class Channel:
         spent = self._spent + size
         if (
             not self.connected
+            or self.is_held
             or spent > self._credit
             or self.spool.size + size > self._half_full
             or not self.spool.pass_on(FrameRun(data, frames, size))
@@ -159,7 +162,7 @@ class Channel:
     def take(self) -> list[bytes]:
         """What may go onto the connection now, in order."""
         out: list[bytes] = []
-        for run in self.spool.take(self._credit - self._spent):
+        for run in self.spool.take(0 if self.is_held else self._credit - self._spent):
             self.sent += run.frames
             self._spent += run.size
             out.append(LINK_CODEC.encode(GivenUp(run.frames)) if run.data is None else run.data)
@@ -203,6 +206,7 @@ class Channel:
         self.spool.rewind()
         self.sent = received
         self.connected = True
+        self.is_held = False
         self._credit, self._spent = credit, 0
         self._taken, self._granted = 0, self.window if granted is None else granted
         self._acknowledged_in = self.received

@@ -50,14 +50,17 @@ class Target:
         "dial",
         "has_linked",
         "hello",
+        "is_sought",
         "line",
         "peer",
         "problem",
         "state",
     )
 
-    def __init__(self, address: str, delay: float) -> None:
+    def __init__(self, address: str, delay: float, *, is_sought: bool = False) -> None:
         self.address = address
+        self.is_sought = is_sought
+        """Whether nobody asked to join it: then only a link that there is is looked for again."""
         self.state = TargetState.WAITING
         self.at = float("-inf")
         """When the next attempt is due, or when the present one has taken too long."""
@@ -118,6 +121,25 @@ class Dialing:
             if target.state is TargetState.QUEUED:
                 self._start(target, now)
 
+        if any(map(self._is_done, self.targets)):
+            self.targets = [target for target in self.targets if not self._is_done(target)]
+
+    def seek(self, broker: str, addresses: tuple[str, ...], now: float) -> None:
+        """Dial a broker that may know a way to others."""
+        known = {target.address for target in self.targets}
+        first = self._node.config.link.retry_first_seconds
+        for address in addresses:
+            if address not in known:
+                self.targets.append(Target(address, first, is_sought=True))
+                self.targets[-1].peer = broker
+        self.tick(now)
+
+    def _is_done(self, target: Target) -> bool:
+        """Whether an address that was sought need not be dialled again."""
+        has_tried = target.has_linked or target.problem != ""
+        is_waiting = target.state is TargetState.WAITING and has_tried
+        return target.is_sought and is_waiting and not self._is_known(target)
+
     def _start(self, target: Target, now: float) -> None:
         if self._is_linked(target):
             self._linked(target, "found")
@@ -167,6 +189,8 @@ class Dialing:
             credentials={"token": config.token} if config.token else {},
             routing=config.routing,
             resume=node.membership.resumes(),
+            tree=node.broker.tree.places(),
+            is_open=node.broker.tree.is_open,
             credit=node.membership.credit(is_client=False),
             silence=config.link.silence_seconds,
         )
@@ -209,7 +233,7 @@ class Dialing:
         is_final = is_final and not config.joins_for_ever and not target.has_linked
         target.advance("refused for good" if is_final else "failed")
         target.dial = target.line = 0
-        if is_final or reason != target.problem:
+        if not target.is_sought and (is_final or reason != target.problem):
             self._node.do(JoinFailed(target.address, reason, code, is_final))
         target.problem = reason
         longest = config.link.retry_max_seconds
@@ -232,7 +256,8 @@ class Dialing:
         target.problem = ""
         if not target.has_linked:
             target.has_linked = True
-            self._node.do(Joined(target.address))
+            if not target.is_sought:
+                self._node.do(Joined(target.address))
 
     def _find(self, *, dial: int = 0, line: int = 0) -> Target | None:
         for target in self.targets:
@@ -298,14 +323,26 @@ class Dialing:
             if not _has_gone_on(known, line):
                 node.membership.remove(known, Goodbye(REPLACED), now)
         else:
-            node.membership.come_back(known, line, welcome.resumed, welcome.credit, now)
+            node.membership.come_back(
+                known,
+                line,
+                welcome.resumed,
+                welcome.credit,
+                now,
+                in_place=self._is_in_place(known, welcome),
+            )
+
+    def _is_in_place(self, known: Peer, welcome: Welcome) -> bool:
+        """Whether both sides say that a link is where it was in the tree."""
+        return not welcome.is_held and self._node.membership.is_in_place(known)
 
     def _begin(self, line: Line, welcome: Welcome, now: float) -> None:
         membership = self._node.membership
+        place = membership.welcomed(welcome)
         said = Introduction(
             name=welcome.id,
             session=welcome.session,
-            in_tree=welcome.in_tree,
+            in_tree=place.in_tree,
             secret=welcome.secret,
             addresses=welcome.addresses,
             features=welcome.features,
@@ -313,7 +350,7 @@ class Dialing:
             routing=welcome.routing,
         )
         peer = membership.new_peer(said)
-        membership.enter(peer, line, welcome.credit, now)
+        membership.enter(peer, line, welcome.credit, now, place=place)
 
     def _is_forgotten(self, known: Peer) -> bool:
         """Whether a broker that begins a stream must have forgotten the one there is.
@@ -332,7 +369,8 @@ class Dialing:
         node = self._node
         if known.line is None or node.config.id < welcome.id:
             known.secret = welcome.secret
-            node.membership.come_back(known, line, 0, welcome.credit, now)
+            in_place = self._is_in_place(known, welcome)
+            node.membership.come_back(known, line, 0, welcome.credit, now, in_place=in_place)
         else:
             node.close(line, Goodbye(REPLACED, "there is a connection already"), now)
 

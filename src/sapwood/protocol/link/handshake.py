@@ -19,6 +19,7 @@ import msgspec
 
 from sapwood.protocol.messages import Name
 from sapwood.protocol.neighbours import HOP_LEASE, REFRESH, RESTART
+from sapwood.protocol.stabilize.beacon import BEACONS, Beacon
 from sapwood.routing.algorithms import ALGORITHMS, FLOODING
 from sapwood.wire.control import ControlCodec
 from sapwood.wire.frames import LINK
@@ -26,7 +27,7 @@ from sapwood.wire.frames import LINK
 VERSIONS: Final = (1, 1)
 """The oldest and the newest protocol version spoken here."""
 
-FEATURES: Final[tuple[str, ...]] = (RESTART, REFRESH, HOP_LEASE)
+FEATURES: Final[tuple[str, ...]] = (RESTART, BEACONS, REFRESH, HOP_LEASE)
 """Optional abilities beyond the version; a side uses only what both have. Which of them a node
 offers is in its settings."""
 
@@ -82,6 +83,12 @@ class Hello(_LinkMessage, frozen=True, kw_only=True):
     """After how many seconds without a frame the sender takes this connection for dead."""
     refresh: Seconds = NEVER
     """Of a broker: how often it compares tables, in seconds."""
+    tree: dict[Name, str] = {}
+    """Of a broker: all with whom it has a link of the tree, or had one before it was restarted, and
+    whether each is its parent or its child, if that has not changed since."""
+    is_open: bool = False
+    """Of a broker: whether it has had no parent since it was started, so that whoever was its
+    parent before may go on as such."""
     slow_policy: str = ""
     """Of a client: what to do when it does not keep up; empty for the broker's default."""
     order: Count = 0
@@ -107,6 +114,11 @@ class Welcome(_LinkMessage, frozen=True, kw_only=True):
     credit: Count = 0
     silence: Seconds = 0.0
     in_tree: bool = True
+    """To a broker: whether the link is part of the tree."""
+    is_held: bool = False
+    """To a broker: whether it is not to carry anything yet, though it is."""
+    place: str = ""
+    """To a broker: whether it is the parent or the child of the sender, if that is certain."""
     advertisements_required: bool = False
     secret: str = ""
     """To be shown when the stream is resumed: a name alone proves nothing."""
@@ -157,7 +169,7 @@ class Pong(_LinkMessage, frozen=True):
     number: Count = 0
 
 
-LinkMessage: TypeAlias = Hello | Welcome | Goodbye | Ack | GivenUp | Ping | Pong
+LinkMessage: TypeAlias = Hello | Welcome | Goodbye | Ack | GivenUp | Ping | Pong | Beacon
 
 LINK_CODEC: ControlCodec[LinkMessage] = ControlCodec(LinkMessage, LINK)
 
@@ -175,6 +187,8 @@ SILENT = "silent"
 BUSY = "busy"
 REPLACED = "replaced"
 ALREADY_LINKED = "already-linked"
+OUTSIDE_TREE = "outside-tree"
+"""The link is no part of the tree any more; it may be begun anew, as a candidate."""
 
 FINAL_CODES: Final = frozenset(
     {NO_COMMON_VERSION, WRONG_NETWORK, BAD_CREDENTIALS, ID_IN_USE, WRONG_ROUTING}

@@ -56,6 +56,14 @@ class LinkLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             "before notifications are given up. One that drains is not slow, however slowly.",
         ),
     ] = 5.0
+    away_seconds: Annotated[
+        float,
+        Meta(
+            gt=0.0,
+            description="How long a neighbour that cannot be reached keeps its place in the tree, "
+            "and notifications are kept for it within buffer_bytes.",
+        ),
+    ] = 86_400.0
     retry_first_seconds: Annotated[
         float,
         Meta(

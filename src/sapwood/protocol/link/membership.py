@@ -9,7 +9,7 @@ and reported; unless that session ended in an orderly way: then it had not looke
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sapwood.protocol.effects import Dismiss, ResetStream
 from sapwood.protocol.events import (
@@ -26,18 +26,25 @@ from sapwood.protocol.events import (
 )
 from sapwood.protocol.link.channel import Channel
 from sapwood.protocol.link.handshake import (
+    CLIENT,
     COUNT_MAX,
+    OUTSIDE_TREE,
     REPLACED,
     SILENT,
     SLOW_CONSUMER,
     Goodbye,
+    Hello,
     Resume,
+    Welcome,
+    common_features,
 )
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.protocol.messages import CODEC, ClientMoved, Missed
 from sapwood.protocol.neighbours import RESTART
 from sapwood.protocol.ports import ClientOrder, Remember
+from sapwood.protocol.stabilize.beacon import BEACONS
+from sapwood.protocol.stabilize.places import Place
 from sapwood.wire.frames import HEADER_SIZE
 
 if TYPE_CHECKING:
@@ -48,6 +55,21 @@ EXCUSES_MAX: Final = 10
 
 WINDOW_BYTES_MIN: Final = 4096
 """Bytes that everybody may send ahead, however many there are."""
+
+
+class LinkPlace(NamedTuple):
+    """What a link to a broker is, when a connection is there."""
+
+    in_tree: bool
+    is_held: bool = False
+    """Whether it is not to carry anything yet, though it is part of the tree."""
+    place: Place = Place.NONE
+    """Where the other broker is, if that is certain."""
+
+    @property
+    def is_carrying(self) -> bool:
+        """Whether it carries notifications at once."""
+        return self.in_tree and not self.is_held
 
 
 class Membership:
@@ -61,7 +83,9 @@ class Membership:
         self._former = dict.fromkeys(config.expected, 0)
         """The sessions of the neighbours that the session before this one had."""
         self._former.update(zip(config.expected, config.expected_sessions, strict=False))
-        self._remembered = Remember(config.expected, config.expected_sessions)
+        self._remembered = Remember(
+            config.expected, config.expected_sessions, config.expected_parent
+        )
 
     # Credit
 
@@ -95,6 +119,69 @@ class Membership:
         missed, self.missed = self.missed, {}
         for name, count in missed.items():
             node.bring(NotificationsMissed(name, count), now)
+        self._remember()
+
+    # The tree
+
+    def place(self, hello: Hello, *, is_alone: bool = True) -> LinkPlace:
+        """What the link to a broker that says hello is.
+
+        It is part of the tree if both know it as such, and carries at once if it is where it was:
+        one end is the other's parent, and knows nothing else since. If one of them has forgotten
+        everything, the other is believed: a child has no other way to the root, and whoever has had
+        no parent yet has no other one. All other links are candidates, and the beacons decide.
+        Without beacons a broker that is in the tree by no other way gets into it.
+        """
+        node = self._node
+        own = node.config.features(is_client=hello.role == CLIENT)
+        if BEACONS not in common_features(hello.features, own):
+            return LinkPlace(is_alone)
+        ours = node.broker.tree.place_of(hello.id)
+        theirs = _place(hello.tree.get(node.config.id, "")).seen_from_there
+        is_known_here = self.has_link(hello.id)
+        is_known_there = node.config.id in hello.tree
+        if is_known_here and is_known_there:
+            is_same = ours is theirs is not Place.NONE
+            return LinkPlace(True, not is_same, ours if is_same else Place.NONE)
+        if is_known_here and (ours is Place.PARENT or (ours is Place.CHILD and hello.is_open)):
+            return LinkPlace(True, place=ours)
+        if is_known_there and self.may_be(theirs):
+            return LinkPlace(True, place=theirs)
+        return LinkPlace(in_tree=False)
+
+    def may_be(self, place: Place) -> bool:
+        """Whether a broker may be what it says it is, though nothing is known of it here."""
+        return place is Place.CHILD or (place is Place.PARENT and self._node.broker.tree.is_open)
+
+    def welcomed(self, welcome: Welcome) -> LinkPlace:
+        """What the link to a broker is that says welcome, if this side still sees it so."""
+        if BEACONS not in welcome.features:
+            return LinkPlace(welcome.in_tree)
+        place = _place(welcome.place).seen_from_there
+        is_known = self.has_link(welcome.id)
+        if not welcome.in_tree or not (is_known or self.may_be(place)):
+            return LinkPlace(in_tree=False)
+        if is_known and self._node.broker.tree.place_of(welcome.id) is not place:
+            return LinkPlace(True, is_held=True)
+        return LinkPlace(True, welcome.is_held, place)
+
+    def has_link(self, name: str) -> bool:
+        """Whether a broker is known as a neighbour in the tree, or expected as one."""
+        broker = self._node.broker
+        return broker.neighbours.is_in_tree(name) or name in broker.restoration.expected()
+
+    def is_in_place(self, peer: Peer) -> bool:
+        """Whether a neighbour is where it was, as far as this side knows."""
+        if BEACONS not in peer.features:
+            return True
+        return bool(self._node.broker.tree.place_of(peer.name))
+
+    def tree_changed(self) -> None:
+        """Other links are part of the tree, or another neighbour is the parent."""
+        node = self._node
+        for peer in node.peers.values():
+            if not peer.is_client:
+                peer.in_tree = node.broker.neighbours.is_in_tree(peer.name)
         self._remember()
 
     # Coming
@@ -132,6 +219,7 @@ class Membership:
         now: float,
         *,
         had_stream: bool = False,
+        place: LinkPlace | None = None,
         order: int = 0,
     ) -> None:
         """A neighbour or client is there, with a new stream.
@@ -157,13 +245,15 @@ class Membership:
         restarts = before is not None and before.in_tree and peer.in_tree
         restarts = restarts and RESTART in peer.features
         if before is not None and not restarts:
+            if before.in_tree:
+                self.report(before.name, 0, now)
             self.remove(before, Goodbye(REPLACED, "a newer session of the same id is here"), now)
         elif before is not None:
             self._drop_line(before, Goodbye(REPLACED, "the other side has connected again"), now)
             node.forget_peer(before, now)
         node.peers[peer.name] = peer
         self._attach(peer, line, 0, credit, now)
-        self._link_up(peer, now, restarted=bool(restarts))
+        self._link_up(peer, place or LinkPlace(peer.in_tree), now, restarted=bool(restarts))
         if before is not None and restarts:
             self._inherit(peer, before, now)
         if peer.in_tree and before is not None:
@@ -174,7 +264,7 @@ class Membership:
             self._look_back(peer, now)
         self._remember()
 
-    def _link_up(self, peer: Peer, now: float, *, restarted: bool) -> None:
+    def _link_up(self, peer: Peer, place: LinkPlace, now: float, *, restarted: bool) -> None:
         self._node.bring(
             LinkUp(
                 peer.name,
@@ -186,6 +276,8 @@ class Membership:
                 features=peer.features,
                 restarted=restarted,
                 refresh_seconds=peer.refresh_seconds,
+                is_held=place.is_held,
+                place=place.place,
             ),
             now,
         )
@@ -239,14 +331,29 @@ class Membership:
             return
         self.report(peer.name, 0, now)
 
-    def come_back(self, peer: Peer, line: Line, received: int, credit: int, now: float) -> None:
-        """A neighbour or client goes on with its stream over a new line."""
+    def come_back(
+        self,
+        peer: Peer,
+        line: Line,
+        received: int,
+        credit: int,
+        now: float,
+        *,
+        in_place: bool = True,
+    ) -> None:
+        """A neighbour or client goes on with its stream over a new line.
+
+        `in_place`: the link of a neighbour is where it was in the tree, and carries at once.
+        """
         node = self._node
         self._drop_line(peer, Goodbye(REPLACED, "the other side has connected again"), now)
         self._attach(peer, line, received, credit, now)
         node.count_losses(peer)
         node.counts["resumed"] += 1
-        node.bring((ClientBack if peer.is_client else NeighbourBack)(peer.name), now)
+        if peer.is_client:
+            node.bring(ClientBack(peer.name), now)
+        else:
+            node.bring(NeighbourBack(peer.name, in_place), now)
         node.touch(peer)
 
     def _attach(self, peer: Peer, line: Line, received: int, credit: int, now: float) -> None:
@@ -275,7 +382,12 @@ class Membership:
             return
         node.counts["connections_lost"] += 1
         self._detach(peer, now)
-        node.bring((ClientAway if peer.is_client else NeighbourAway)(peer.name), now)
+        if peer.is_client:
+            node.bring(ClientAway(peer.name), now)
+        elif BEACONS in peer.features and not peer.in_tree:
+            self.remove(peer, Goodbye(OUTSIDE_TREE), now)  # nothing was under way
+        else:
+            node.bring(NeighbourAway(peer.name), now)
 
     def _detach(self, peer: Peer, now: float) -> None:
         node = self._node
@@ -352,6 +464,15 @@ class Membership:
             elif peer.is_client and self._is_past_grace(peer, now):
                 self.remove(peer, Goodbye(SILENT), now)
 
+    def busy(self) -> tuple[str, ...]:
+        """Neighbours from whom frames have come since this was last asked."""
+        names = []
+        for peer in self._node.peers.values():
+            if not peer.is_client and peer.frames_in != peer.frames_seen:
+                peer.frames_seen = peer.frames_in
+                names.append(peer.name)
+        return tuple(names)
+
     def _is_past_grace(self, peer: Peer, now: float) -> bool:
         since = peer.away_since
         return since is not None and now - since > self._node.config.client.grace_seconds
@@ -377,10 +498,21 @@ class Membership:
             if not peer.is_client and peer.in_tree:
                 sessions[peer.name] = peer.session
         names = tuple(sorted(sessions))
-        remembered = Remember(names, tuple(sessions[name] for name in names))
+        parent = node.broker.tree.parent
+        remembered = Remember(
+            names, tuple(sessions[name] for name in names), parent if parent in sessions else ""
+        )
         if remembered != self._remembered:
             self._remembered = remembered
             node.do(remembered)
+
+
+_PLACES: Final = {place.value: place for place in Place}
+
+
+def _place(text: str) -> Place:
+    """What another broker says; nothing if it is no place."""
+    return _PLACES.get(text, Place.NONE)
 
 
 def _outlives_sessions(data: bytes) -> bool:

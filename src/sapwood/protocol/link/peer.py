@@ -46,6 +46,7 @@ class Peer:
         "frames_in",
         "frames_in_at_silence",
         "frames_out",
+        "frames_seen",
         "given_up_seen",
         "has_moved",
         "heard_at",
@@ -105,6 +106,8 @@ class Peer:
         self.frames_in = 0
         self.frames_in_at_silence = 0
         """How many had come when tables were last missed."""
+        self.frames_seen = 0
+        """Of those that came: how many when it was last looked whether there are any."""
         self.frames_out = 0
 
     def __repr__(self) -> str:

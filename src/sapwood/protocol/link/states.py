@@ -81,6 +81,7 @@ LINE: Final[Table[LineState]] = {
         "GivenUp": LineState.OPEN,
         "Ping": LineState.OPEN,
         "Pong": LineState.OPEN,
+        "Beacon": LineState.OPEN,
         "Goodbye": LineState.CLOSING,
         "end": LineState.CLOSING,
     },

@@ -25,6 +25,7 @@ def node_config(
         joins_for_ever=was_part or not settings.join_seconds,
         expected=remembered.neighbours,
         expected_sessions=remembered.sessions,
+        expected_parent=remembered.parent,
         restore_seconds=settings.restore_seconds,
         addresses=settings.advertise,
         admin=settings.admin,

@@ -131,6 +131,7 @@ class FaithfulNetwork:
             session=site.session,
             expected=site.data.neighbours,
             expected_sessions=site.data.sessions,
+            expected_parent=site.data.parent,
         )
         node = self.nodes[site.name] = Node(
             config, Random(self._random.getrandbits(64)), self._draw_secret
@@ -201,6 +202,12 @@ class FaithfulNetwork:
             for here, there in ((a, b), (b, a))
         )
 
+    def is_joined(self, a: str, b: str) -> bool:
+        """Whether the link between two brokers is part of the tree and carries, for both."""
+        return self.is_linked(a, b) and all(
+            self.nodes[here].broker.tree.carries(there) for here, there in ((a, b), (b, a))
+        )
+
     def is_idle(self) -> bool:
         """Whether nothing waits anywhere: all that was published and asked is where it belongs."""
         return all(
@@ -221,7 +228,7 @@ class FaithfulNetwork:
         node = self.nodes.get(here)
         if node is None or node.broker.is_restoring:
             return there in self.sites[here].data.neighbours
-        return there in node.peers
+        return node.broker.neighbours.is_in_tree(there)
 
     def problems(self) -> list[str]:
         """What does not hold of a node though it must, whatever is under way."""

@@ -69,10 +69,14 @@ class RunawayError(Exception):
 class BoundedKernel(Kernel):
     """Virtual time that ends when too much happens in it."""
 
+    def __init__(self, steps_max: int | None = None) -> None:
+        super().__init__()
+        self._steps_max = STEPS_MAX if steps_max is None else steps_max
+
     def at(self, time: float, action: Action, *arguments: Any) -> None:
         """Let an action happen at a time, unless there were too many."""
-        if self.steps > STEPS_MAX:
-            raise RunawayError(f"more than {STEPS_MAX} events")
+        if self.steps > self._steps_max:
+            raise RunawayError(f"more than {self._steps_max} events")
         super().at(time, action, *arguments)
 
 
@@ -211,8 +215,8 @@ class CaseRun:
                 yield f"what had waited is not delivered within {DRAIN_SECONDS} s"
             return
         for left, right in case.edges:
-            if not network.is_linked(left, right):
-                yield f"{left} and {right} are not linked {RECOVER_SECONDS} s after the last fault"
+            if not network.is_joined(left, right):
+                yield f"{left} and {right} are not joined {RECOVER_SECONDS} s after the last fault"
         for name, client in network.clients.items():
             if not client.is_connected and not client.failed:
                 yield f"client {name} has no connection"
@@ -222,7 +226,7 @@ class CaseRun:
 
     def _is_whole(self) -> bool:
         network = self.network
-        return all(network.is_linked(*edge) for edge in self.case.edges) and all(
+        return all(network.is_joined(*edge) for edge in self.case.edges) and all(
             client.is_connected or client.failed for client in network.clients.values()
         )
 

@@ -1,0 +1,91 @@
+"""Beacons: what brokers tell their neighbours about the tree, and what a broker keeps of it.
+
+The root sends a beacon every period, and everybody passes it on, over links of the tree and over
+candidates alike. A beacon carries the way it came from the root, so nobody takes a broker for a
+parent that hangs below it; and how long its information has been held since the root sent it, so
+that what a dead root once said goes out of use. Nothing that a beacon says is believed before it
+has been looked at (`Offer.is_valid`): it may be the echo of a state that never was.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, TypeAlias
+
+import msgspec
+
+from sapwood.protocol.messages import Name
+
+BEACONS: Final = "beacons"
+"""The feature of a neighbour that sends beacons."""
+
+Rank: TypeAlias = tuple[int, str]
+"""Of a broker: its priority, and its id. The least of all is the root."""
+
+SIZE_MAX: Final = 10**6
+"""Brokers below one that a beacon can tell of."""
+
+
+WAITED_SECONDS_MAX: Final = 60.0
+"""Longest time that a beacon may be behind other frames."""
+
+
+class Beacon(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc=False):
+    """What the sender knows about the root, and how it is linked. Never counted, never kept."""
+
+    root: Name
+    priority: int
+    """Of the root."""
+    age: float
+    """Seconds since the root sent this, as far as brokers have held it."""
+    path: tuple[Name, ...]
+    """From the root to the sender."""
+    parent: Name = ""
+    """Of the sender; empty if it is the root."""
+    carries: bool = False
+    """Whether the link to that parent carries notifications."""
+    is_whole: bool = False
+    """Whether all links from the root to the sender carry."""
+    full: bool = False
+    """Whether the sender has as many children as it wants."""
+    size: int = 1
+    """Brokers below the sender, with itself."""
+    delay_up: float = 0.0
+    """Longest way from below the sender to it, in seconds."""
+    delay_tree: float = 0.0
+    """Longest way between any two brokers of the tree, in seconds, as the root knows it."""
+
+
+class Offer(NamedTuple):
+    """The last beacon of a neighbour, and when it came."""
+
+    beacon: Beacon
+    at: float
+    waited: float = 0.0
+    """Seconds that do not count as its age: frames were coming, and the next beacon is behind them.
+    """
+    is_live: bool = True
+    """Whether it came over the present connection."""
+
+    @property
+    def rank(self) -> Rank:
+        """Of the root that is offered."""
+        return self.beacon.priority, self.beacon.root
+
+    def age(self, now: float) -> float:
+        """Seconds since the root sent it."""
+        return self.beacon.age + now - self.at - self.waited
+
+    def is_valid(self, sender: str, receiver: str, now: float, age_max: float, depth: int) -> bool:
+        """Whether it can be believed at all, and would lead to a root if it were."""
+        beacon = self.beacon
+        path = beacon.path
+        return (
+            beacon.age >= 0.0
+            and self.at <= now
+            and 0.0 <= self.waited <= min(now - self.at, WAITED_SECONDS_MAX)
+            and self.age(now) <= age_max
+            and 0 < len(path) < depth
+            and path[0] == beacon.root
+            and path[-1] == sender
+            and receiver not in path
+        )

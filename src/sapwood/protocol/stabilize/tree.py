@@ -1,0 +1,650 @@
+"""The tree of brokers, kept by beacons: it heals whatever happens to it, and changes only then.
+
+Priority and ageing are those of spanning trees in bridges (IEEE 802.1D); a path takes the place of
+a distance, so that nothing counts to infinity; and parents are *sticky*: any tree whose links are
+there is as good as another, so none is imposed (thesis, 4.5, asks for the same of its colours).
+
+Every linked neighbour offers the way to a root. A broker takes the best root it is offered, or
+itself, and keeps its parent as long as that one offers it. A link carries notifications only while
+one end is the other's parent; the child decides:
+
+- A link to a new parent is held before it carries: else healing would close circles, since others
+  of the same fragment may have found the same root by other links. A survey of the fragment ends
+  that: if everybody in it has that root, and the parent of each leads here, there is no other way
+  out of it, and as parents are sticky there will be none. Where a survey does not say so, the link
+  is held for longer than news take through the fragments at both ends.
+- A link that is neither end's way to the root they both know is superfluous, and ends, if both
+  ways carry. While the roots differ, one of the fragments is being turned round; and while one of
+  the ways does not carry, the link may be the only one that does.
+- Of several ways to the same root that do not carry yet, a fragment gives up all but the one with
+  the least path.
+- A link whose connection is lost is *kept*: its stream waits, and so do entries of the routing
+  table. If the child still has the same parent when the connection is back, nothing has happened.
+  A restarted broker remembers its parent, so a restart is an outage of all its links.
+- A kept neighbour that turns up on this side by another way is let go.
+
+A better root that only candidates tell of is taken when a survey shows that nobody in the fragment
+knows it, or after the time that news need over the tree: else a candidate would be faster than the
+tree, and turn round what needs no turning.
+
+Times that are stored are used as in ``due``: one that makes no sense does no lasting harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from sapwood.protocol.core import Core
+from sapwood.protocol.due import is_due
+from sapwood.protocol.effects import Effect, Say, TreeChanged
+from sapwood.protocol.events import BeaconReceived, DelayMeasured
+from sapwood.protocol.gaps import Gaps
+from sapwood.protocol.machine import EventHandler, Machine
+from sapwood.protocol.ports import TICK_SECONDS
+from sapwood.protocol.restoration import Restoration
+from sapwood.protocol.stabilize.beacon import (
+    BEACONS,
+    SIZE_MAX,
+    WAITED_SECONDS_MAX,
+    Beacon,
+    Offer,
+    Rank,
+)
+from sapwood.protocol.stabilize.fragment import Fragment, Purpose, Subject
+from sapwood.protocol.stabilize.places import Links, Place
+from sapwood.protocol.stabilize.timing import DELAY_SECONDS_MIN, Timing
+from sapwood.protocol.waves import OpenRequest, Wave, Waves
+
+DELAY_SECONDS_MAX: Final = 60.0
+"""Longest delay that is believed to be measured."""
+
+DELAY_FADING: Final = 0.99
+"""What a delay that was measured counts with the next measurement, and so on."""
+
+WATCHED_SECONDS_MAX: Final = 3600.0
+"""Longest time that a link is watched."""
+
+
+class Tree(Machine):
+    """The parent of this broker, and which of its links carry."""
+
+    name = "tree"
+    surveys = True
+
+    def __init__(
+        self, core: Core, links: Links, restoration: Restoration, waves: Waves, gaps: Gaps
+    ) -> None:
+        super().__init__(core)
+        self.settings = core.config.tree
+        self.parent = core.config.expected_parent
+        """Empty: this broker is the root."""
+        self.root, self.priority = core.id, self.settings.priority
+        self.path: tuple[str, ...] = ()
+        """From the root to the parent."""
+        self.offers: dict[str, Offer] = {}
+        self.adopted_at = float("-inf")
+        """Since when the parent is the parent."""
+        self.adopted_under: tuple[str, str] = (self.parent, "")
+        """The parent and the root for which the link to the parent is held."""
+        self.kept: dict[str, float] = {}
+        """Neighbours in the tree whose links carry nothing, and since when."""
+        self.better_since: float | None = None
+        """Since when a better root is known by candidates only."""
+        self.has_had_parent = bool(self.parent)
+        """Whether it ever had a parent in this session, or waits for the one it had."""
+        self.fragment = Fragment(core.id)
+        """What surveys have shown about those with whom links carry."""
+        self.watched_until = float("-inf")
+        """Until when circles are possible here: a link carries, and no survey said that it may."""
+        self.pulse_at = float("-inf")
+        """When this broker sends the next beacon, as the root."""
+        self.ticked_at = float("-inf")
+        """When time was last seen to pass."""
+        self.survey_at = float("-inf")
+        """When those that have been kept for long are looked for again."""
+        self.delay_tree = 0.0
+        """The longest way between two brokers of the tree, in seconds, as the root says."""
+        self._links = links
+        self._restoration = restoration
+        self._waves = waves
+        self._gaps = gaps
+        waves.serve(self)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether this broker keeps the tree by beacons."""
+        return self.settings.protocol == BEACONS
+
+    @property
+    def delay(self) -> float:
+        """The longest time that a message takes over one link, in seconds: as set, or measured."""
+        measured = (one.delay for one in self.core.neighbours.values())
+        return self.core.config.stabilization.delay_max or max((DELAY_SECONDS_MIN, *measured))
+
+    @property
+    def timing(self) -> Timing:
+        """The times that follow from the settings and delays."""
+        return Timing(self.settings, self.delay)
+
+    def events(self) -> Mapping[type, EventHandler]:
+        """Beacons come beside the stream, as events."""
+        return {BeaconReceived: self._received, DelayMeasured: self._delay_measured}
+
+    def _delay_measured(self, event: DelayMeasured, now: float) -> list[Effect]:
+        """Keep the longest delay lately seen; a longer one counts twice, for what was not seen."""
+        one = self.core.neighbours.get(event.neighbour)
+        if one is not None and 0.0 <= event.seconds <= DELAY_SECONDS_MAX:
+            one.delay = max(2 * event.seconds, one.delay * DELAY_FADING)
+        return []
+
+    # Who is who
+
+    def _partners(self) -> list[str]:
+        """Neighbours that send beacons."""
+        if not self.is_on:
+            return []
+        return [name for name, one in self.core.neighbours.items() if BEACONS in one.features]
+
+    def _is_linked(self, name: str) -> bool:
+        one = self.core.neighbours.get(name)
+        return one is not None and one.is_connected
+
+    def _is_in_tree(self, name: str) -> bool:
+        return self.core.neighbours.is_in_tree(name)
+
+    def carries(self, name: str) -> bool:
+        """Whether the link to a neighbour carries notifications."""
+        one = self.core.neighbours.get(name)
+        return one is not None and one.in_tree and not one.is_away
+
+    def _rank(self) -> Rank:
+        return self.settings.priority, self.core.id
+
+    def _is_child(self, name: str) -> bool:
+        """Whether a neighbour said last that this broker is its parent."""
+        offer = self.offers.get(name)
+        return offer is not None and offer.beacon.parent == self.core.id
+
+    def place_of(self, name: str) -> Place:
+        """Where a neighbour is, if the link to it can go on as if it had never been lost."""
+        if not self._is_in_tree(name):
+            if name not in self._restoration.missing:
+                return Place.NONE
+            if name == self.core.config.expected_parent:
+                return Place.PARENT if self._awaits_parent() else Place.NONE
+            return Place.CHILD
+        if name == self.parent:
+            is_same = self.carries(name) or self.adopted_at < self.kept.get(name, float("-inf"))
+            return Place.PARENT if is_same else Place.NONE
+        offer = self.offers.get(name)
+        is_child = offer is not None and self._is_child(name) and offer.beacon.carries
+        return Place.CHILD if is_child else Place.NONE
+
+    @property
+    def is_open(self) -> bool:
+        """Whether whoever takes this broker for its child is believed: it has no other parent."""
+        return not self.has_had_parent
+
+    def places(self) -> dict[str, str]:
+        """All neighbours in the tree, or expected in it after a restart, with their places."""
+        names = dict.fromkeys([*self.core.neighbours.tree(), *self._restoration.expected()])
+        return {name: self.place_of(name).value for name in names}
+
+    def _awaits_parent(self) -> bool:
+        """Whether a restarted broker still waits for the parent it had.
+
+        Until then it says nothing of the tree: those below it keep what they know.
+        """
+        return (
+            self._restoration.is_active
+            and self.parent != ""
+            and self.parent == self.core.config.expected_parent
+            and not self.path
+        )
+
+    # Links
+
+    def link_aside(self, neighbour: str, now: float) -> list[Effect]:
+        """A candidate is linked."""
+        self.offers.pop(neighbour, None)
+        return self._greet(neighbour, now)
+
+    def link_up(self, neighbour: str, now: float) -> list[Effect]:
+        """A neighbour is in the tree: by this machine, or since both ends remember it so."""
+        self.kept.pop(neighbour, None)
+        return [*self._changed(), *self._greet(neighbour, now)]
+
+    def link_placed(self, neighbour: str, place: str, now: float) -> list[Effect]:
+        """After a restart a neighbour knows that it is the parent."""
+        if place == Place.PARENT and neighbour in self._partners():
+            self._adopt(neighbour, now)
+            self.adopted_at = float("-inf")
+        return []
+
+    def link_restarted(self, neighbour: str, now: float) -> list[Effect]:
+        """A neighbour has forgotten what it was told."""
+        return self.link_up(neighbour, now)
+
+    def link_down(self, neighbour: str, now: float) -> list[Effect]:
+        """A neighbour is not in the tree any more."""
+        self.kept.pop(neighbour, None)
+        return self._changed()
+
+    def link_away(self, neighbour: str, now: float) -> list[Effect]:
+        """A link of the tree carries nothing for the time being."""
+        self.kept.setdefault(neighbour, now)
+        return []
+
+    def link_back(self, neighbour: str, now: float) -> list[Effect]:
+        """A link of the tree carries again."""
+        self.kept.pop(neighbour, None)
+        return []
+
+    def line_up(self, neighbour: str, now: float) -> list[Effect]:
+        """There is a connection: what was said over the one before may be out of date."""
+        self._age_offer(neighbour)
+        return self._greet(neighbour, now)
+
+    def line_lost(self, neighbour: str, now: float) -> list[Effect]:
+        """There is no connection."""
+        self._age_offer(neighbour)
+        return []
+
+    def neighbour_gone(self, neighbour: str, now: float) -> list[Effect]:
+        """A neighbour is gone for good, in the tree or not."""
+        self.offers.pop(neighbour, None)
+        self.kept.pop(neighbour, None)
+        return self._wake(now) if self.is_on else []
+
+    def _changed(self) -> list[Effect]:
+        return [TreeChanged()] if self.is_on else []
+
+    def has_lost_somebody(self, now: float) -> bool:
+        """Whether a neighbour in the tree has been away for long."""
+        age_max = self.timing.age_max(self.delay_tree)
+        return any(self._is_long_gone(name, age_max, now) for name in self.kept)
+
+    def is_same_tree(self, name: str) -> bool:
+        """Whether a neighbour knows the same root."""
+        offer = self.offers.get(name)
+        return offer is not None and offer.is_live and offer.beacon.root == self.root
+
+    def _age_offer(self, neighbour: str) -> None:
+        offer = self.offers.get(neighbour)
+        if offer is not None:
+            self.offers[neighbour] = offer._replace(is_live=False)
+
+    def _greet(self, neighbour: str, now: float) -> list[Effect]:
+        """Beacons go first over a new connection."""
+        if neighbour not in self._partners():
+            return []
+        return self._tell([neighbour], now)
+
+    # Beacons
+
+    def _received(self, event: BeaconReceived, now: float) -> list[Effect]:
+        source = event.neighbour
+        if source not in self._partners() or not self._is_linked(source):
+            return []
+        self.offers[source] = Offer(event.beacon, now)
+        return self._wake(now, is_pulse=source == self.parent)
+
+    def _tell(self, names: list[str], now: float) -> list[Effect]:
+        if self._awaits_parent():
+            return []
+        beacon = self._beacon(now)
+        return [Say(name, beacon) for name in names if self._is_linked(name)]
+
+    def _beacon(self, now: float) -> Beacon:
+        offer = self.offers.get(self.parent)
+        children = self._children()
+        ways = self._ways(children)
+        return Beacon(
+            root=self.root,
+            priority=self.priority,
+            age=0.0 if not self.parent or offer is None else max(0.0, offer.age(now)),
+            path=(*self.path, self.core.id),
+            parent=self.parent,
+            carries=bool(self.parent) and self.carries(self.parent),
+            is_whole=self._is_whole(),
+            full=0 < self.settings.children_max <= len(children),
+            size=min(SIZE_MAX, 1 + sum(max(1, one.size) for one in children)),
+            delay_up=ways[0] if ways else 0.0,
+            delay_tree=self.delay_tree,
+        )
+
+    def _is_whole(self) -> bool:
+        """Whether all links from the root to this broker carry."""
+        if not self.parent:
+            return True
+        offer = self.offers.get(self.parent)
+        return self.carries(self.parent) and offer is not None and offer.beacon.is_whole
+
+    def _children(self) -> list[Beacon]:
+        return [
+            offer.beacon
+            for name, offer in self.offers.items()
+            if offer.beacon.parent == self.core.id and self._is_in_tree(name)
+        ]
+
+    def _ways(self, children: list[Beacon]) -> list[float]:
+        """From below each child to this broker, in seconds, longest first."""
+        across = self.timing.across
+        return sorted((across(one.delay_up) + self.delay for one in children), reverse=True)
+
+    # Choosing
+
+    def _wake(self, now: float, *, is_pulse: bool = False) -> list[Effect]:
+        """Everything that follows from what is known."""
+        before = self._standing()
+        self._choose(now)
+        effects = self._judge_links(now)
+        self._measure()
+        effects += self._ask(now)
+        if before[:2] != self._standing()[:2]:
+            effects += self._changed()
+        if is_pulse or before != self._standing():
+            effects += self._tell(self._partners(), now)
+        return effects
+
+    def _standing(self) -> tuple[str, str, tuple[str, ...], bool, bool]:
+        """What others are told at once when it changes."""
+        carries = bool(self.parent) and self.carries(self.parent)
+        return self.parent, self.root, self.path, carries, self._is_whole()
+
+    def _valid_offers(self, now: float) -> dict[str, Offer]:
+        age_max = self.timing.age_max(self.delay_tree)
+        own = self._rank()
+        return {
+            name: offer
+            for name, offer in self.offers.items()
+            if name in self.core.neighbours
+            and offer.is_valid(name, self.core.id, now, age_max, self.settings.depth_max)
+            and offer.rank < own
+        }
+
+    def _choose(self, now: float) -> None:
+        """Take the best root there is, by the parent there is if that one offers it."""
+        for name in [name for name in self.offers if name not in self.core.neighbours]:
+            del self.offers[name]
+        good = self._valid_offers(now)
+        if self._awaits_parent() and self.parent not in good:
+            return
+        best = self._best_root(good, now)
+        if best is None:
+            self._adopt("", now)
+        elif self.parent not in good or good[self.parent].rank != best:
+            able = [name for name in good if good[name].rank == best and self._is_linked(name)]
+            self._adopt(min(able, key=lambda name: self._dislike(name, good), default=""), now)
+        elif not self._is_whole():
+            self._give_way(good, best, now)
+        if self.parent:
+            offer = good[self.parent]
+            (self.priority, self.root), self.path = offer.rank, offer.beacon.path
+        else:
+            (self.priority, self.root), self.path = self._rank(), ()
+
+    def _give_way(self, good: dict[str, Offer], best: Rank, now: float) -> None:
+        """Take another way to the same root while the one there is does not carry all along.
+
+        One that carries goes first; else paths decide, which have the same order everywhere. So
+        of several ways out of a fragment all but one are given up.
+        """
+
+        def order(name: str) -> tuple[bool, tuple[str, ...]]:
+            beacon = good[name].beacon
+            is_whole = beacon.is_whole and self.carries(name)
+            return not is_whole, (*beacon.path, self.core.id)
+
+        ways = [name for name in good if good[name].rank == best and self.carries(name)]
+        first = min((self.parent, *ways), key=order)
+        if order(first) < order(self.parent):
+            self._adopt(first, now)
+
+    def _best_root(self, good: dict[str, Offer], now: float) -> Rank | None:
+        """The best root that may be taken now; None if it is this broker itself.
+
+        One that only candidates tell of has to wait, unless there is no tree it could be told
+        over: no link carries, or the link to the parent is lost, and what it said has aged.
+        """
+        ranks = sorted({offer.rank for offer in good.values()})
+        has_tree = any(map(self.carries, self.core.neighbours)) and not self._is_orphan(good)
+        if not has_tree:
+            self.better_since = None
+            return min(ranks, default=None)
+        known = {
+            offer.rank for name, offer in good.items() if self.carries(name) or name == self.parent
+        }
+        if not ranks or ranks[0] in known:
+            self.better_since = None
+        elif self.fragment.has_shown(Purpose.NEWS, Subject(ranks[0][1], self.root)):
+            return ranks[0]
+        elif self.better_since is None or not self.better_since <= now:
+            self.better_since = now
+        elif now - self.better_since >= self.timing.news_seconds(self.delay_tree):
+            return ranks[0]
+        return min(known, default=None)
+
+    def _is_orphan(self, good: dict[str, Offer]) -> bool:
+        return bool(self.parent) and self.parent not in good and not self.carries(self.parent)
+
+    def _dislike(self, name: str, good: dict[str, Offer]) -> tuple[bool, bool, bool, int, str]:
+        beacon = good[name].beacon
+        return not self.carries(name), name not in self.kept, beacon.full, len(beacon.path), name
+
+    def _adopt(self, parent: str, now: float) -> None:
+        if parent != self.parent:
+            self.parent = parent
+            self.adopted_at = now
+        self.has_had_parent = self.has_had_parent or bool(parent)
+
+    # Which links carry
+
+    def _judge_links(self, now: float) -> list[Effect]:
+        effects: list[Effect] = []
+        if self._awaits_parent():
+            return effects
+        for name in self._partners():
+            if name == self.parent:
+                effects += self._judge_parent(name, now)
+            else:
+                effects += self._judge_other(name, now)
+        return effects
+
+    def _judge_parent(self, name: str, now: float) -> list[Effect]:
+        """The link to the parent carries after it was held, or if nothing has happened."""
+        under = (name, self.root)
+        is_new_root = self.adopted_under != under and not self._is_in_tree(name)
+        if not self.adopted_at <= now or is_new_root:
+            self.adopted_at = now
+        self.adopted_under = under
+        offer = self.offers.get(name)
+        if self.carries(name) or offer is None or not offer.is_live or not self._is_linked(name):
+            return []
+        hold = self.timing.hold_seconds(max(self.delay_tree, offer.beacon.delay_tree))
+        is_in_place = self.adopted_at < self.kept.get(name, float("-inf"))
+        is_only_way = self.fragment.has_shown(Purpose.HOLD, Subject(self.root, name))
+        if is_in_place or is_only_way:
+            return self._go_in(name, now)
+        if now - self.adopted_at < hold:
+            return []
+        self.watched_until = now + self.timing.age_max(self.delay_tree) + hold
+        self._links.watch(is_watched=True)
+        return self._go_in(name, now)
+
+    def _judge_other(self, name: str, now: float) -> list[Effect]:
+        """A child decides about its link; what is nobody's way to the root ends."""
+        offer = self.offers.get(name)
+        if offer is None or not offer.is_live or not self._is_linked(name):
+            return []
+        beacon = offer.beacon
+        if beacon.parent == self.core.id:
+            if beacon.carries and not self.carries(name):
+                return self._go_in(name, now)
+            if not beacon.carries and self.carries(name):
+                return self._links.hold_link(name, now)
+        elif beacon.root == self.root and self._is_in_tree(name):
+            if not beacon.is_whole or not self._is_whole():
+                return []
+            return self._go_out(name, "it is no part of the tree any more", now)
+        return []
+
+    def _go_in(self, name: str, now: float) -> list[Effect]:
+        if self._is_in_tree(name):
+            return self._links.resume_link(name, now)
+        effects: list[Effect] = []
+        for other in list(self.kept):  # what waits at the other end of these comes late, or never
+            effects += self._gaps.link_replaced(other, now)
+        return [*effects, *self._links.enter_tree(name, now)]
+
+    def _go_out(self, name: str, reason: str, now: float) -> list[Effect]:
+        missed = self._gaps.link_replaced(name, now)
+        return [*missed, *self._links.leave_tree(name, reason, now)]
+
+    # Surveys
+
+    def _ask(self, now: float) -> list[Effect]:
+        """Ask the fragment what could end the waiting, if there is any."""
+        effects: list[Effect] = []
+        if self.better_since is not None:
+            ranks = [offer.rank for offer in self._valid_offers(now).values()]
+            if ranks:
+                effects += self._survey(Purpose.NEWS, Subject(min(ranks)[1], self.root), now)
+        if self.parent and self._is_linked(self.parent) and not self.carries(self.parent):
+            effects += self._survey(Purpose.HOLD, Subject(self.root, self.parent), now)
+        return effects
+
+    def _survey(self, purpose: Purpose, subject: Subject, now: float) -> list[Effect]:
+        if not self.fragment.ask(purpose, subject, now, self.core.config.settle_patience):
+            return []
+        return self._waves.request(self, self.core.id, purpose, now)
+
+    def answer(self, request: OpenRequest, wave: Wave, now: float) -> list[Effect]:
+        """A survey is back."""
+        if request.number == Purpose.KEPT:
+            return self._release_kept({report.id for report in wave.reports}, now)
+        if not self.fragment.answered(request.number, wave.reports):
+            return []
+        effects = self._wake(now)
+        self.fragment.forget(request.number)
+        return effects
+
+    def give_up(self, request: OpenRequest) -> list[Effect]:
+        """A survey is not back in time: another one follows."""
+        self.fragment.forget(request.number)
+        return []
+
+    def _measure(self) -> None:
+        """How long the longest way through the tree is: the root knows, and tells."""
+        across = self.timing.across
+        offer = self.offers.get(self.parent)
+        if offer is not None:
+            self.delay_tree = across(offer.beacon.delay_tree)
+        else:
+            self.delay_tree = across(sum(self._ways(self._children())[:2]))
+
+    # Time
+
+    @property
+    def next_at(self) -> float | None:
+        """When the root sends its next beacon, if this broker is the root of others."""
+        if self.parent or not self._partners():
+            return None
+        return self.pulse_at
+
+    def tick(self, now: float) -> list[Effect]:
+        """Send a beacon if it is time; see whose information has aged, and who is held."""
+        if not self.is_on:
+            return []
+        is_pulse = is_due(self.pulse_at, now, self.settings.beacon_seconds)
+        if is_pulse:
+            self.pulse_at = now + self.settings.beacon_seconds
+        for name in [name for name in self.kept if not self._is_in_tree(name)]:
+            del self.kept[name]
+        for name in self._partners():
+            if self._is_in_tree(name) and not self.carries(name):
+                self.kept[name] = min(self.kept.get(name, now), now)
+        self._excuse_busy(now)
+        if is_due(self.watched_until, now, WATCHED_SECONDS_MAX):
+            self._links.watch(is_watched=False)
+        effects = self._wake(now, is_pulse=is_pulse and not self.parent)
+        return [*effects, *self._give_up_kept(now), *self._look_for_kept(now)]
+
+    def _excuse_busy(self, now: float) -> None:
+        """Do not let the offers of neighbours age whose beacons wait behind other frames.
+
+        A slow link brings them late. What it brings is in order: whoever sends at all would have
+        sent a beacon before if there were news.
+        """
+        elapsed = min(now - self.ticked_at, TICK_SECONDS) if self.ticked_at <= now else 0.0
+        self.ticked_at = now
+        for name, offer in self.offers.items():
+            one = self.core.neighbours.get(name)
+            if one is not None and one.is_busy and offer.is_live:
+                waited = min(offer.waited + elapsed, now - offer.at, WAITED_SECONDS_MAX)
+                self.offers[name] = offer._replace(waited=max(0.0, waited))
+
+    def _give_up_kept(self, now: float) -> list[Effect]:
+        """Let those go who have been away for longer than anybody is kept."""
+        patience = self.core.config.away_seconds
+        effects: list[Effect] = []
+        for name, since in list(self.kept.items()):
+            if not self._is_linked(name) and now - since > patience:
+                effects += self._go_out(name, f"it was away for {patience:,.0f} s", now)
+        return effects
+
+    def _look_for_kept(self, now: float) -> list[Effect]:
+        """Find out whether those who have been away for long are here by another way."""
+        age_max = self.timing.age_max(self.delay_tree)
+        if not self.has_lost_somebody(now) or not is_due(self.survey_at, now, age_max):
+            return []
+        self.survey_at = now + age_max
+        return self._waves.request(self, self.core.id, Purpose.KEPT, now)
+
+    def _is_long_gone(self, name: str, age_max: float, now: float) -> bool:
+        since = self.kept.get(name, now)
+        return not self._is_linked(name) and now - since > age_max
+
+    def _release_kept(self, here: set[str], now: float) -> list[Effect]:
+        """Let those go who are kept in vain: they are here by another way."""
+        effects: list[Effect] = []
+        for name in [name for name in self.kept if name in here and not self._is_linked(name)]:
+            effects += self._go_out(name, "it is part of the tree by another way", now)
+        return effects
+
+    # Looking
+
+    def report(self) -> dict[str, Any]:
+        """The place of this broker in the tree."""
+        return {
+            "root": self.root,
+            "parent": self.parent,
+            "depth": len(self.path),
+            "kept": sorted(self.kept),
+        }
+
+    def state(self) -> Any:
+        """All of it but what is offered and when."""
+        return {
+            "root": self.root,
+            "priority": self.priority,
+            "parent": self.parent,
+            "path": list(self.path),
+            "kept": sorted(self.kept),
+            "offers": {
+                name: msgspec.to_builtins(offer.beacon) for name, offer in self.offers.items()
+            },
+        }
+
+    def problems(self) -> Iterator[str]:
+        """The parent is a neighbour; what is kept is a link of the tree that does not carry."""
+        if not self.is_on:
+            return
+        if self.parent and self.parent not in self.core.neighbours and not self._awaits_parent():
+            yield f"the parent {self.parent} is no neighbour"
+        for name in self.kept:
+            if not self._is_in_tree(name) or self.carries(name):
+                yield f"{name} is kept, and is no link of the tree or carries"
