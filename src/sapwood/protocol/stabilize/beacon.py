@@ -43,6 +43,10 @@ class Beacon(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc=False
     """Of the sender; empty if it is the root."""
     carries: bool = False
     """Whether the link to that parent carries notifications."""
+    asks: bool = False
+    """To the parent: let the link carry; there is no other way out of the sender's fragment."""
+    is_carried: bool = False
+    """To any receiver: whether the sender lets the link between them carry."""
     is_whole: bool = False
     """Whether all links from the root to the sender carry."""
     full: bool = False

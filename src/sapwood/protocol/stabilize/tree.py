@@ -6,13 +6,14 @@ there is as good as another, so none is imposed (thesis, 4.5, asks for the same 
 
 Every linked neighbour offers the way to a root. A broker takes the best root it is offered, or
 itself, and keeps its parent as long as that one offers it. A link carries notifications only while
-one end is the other's parent; the child decides:
+one end is the other's parent; the child decides, and asks the parent:
 
 - A link to a new parent is held before it carries: else healing would close circles, since others
   of the same fragment may have found the same root by other links. A survey of the fragment ends
   that: if everybody in it has that root, and the parent of each leads here, there is no other way
   out of it, and as parents are sticky there will be none. Where a survey does not say so, the link
-  is held for longer than news take through the fragments at both ends.
+  is held for longer than news take through the fragments at both ends. Then the child asks, and the
+  parent lets the link carry first, unless it knows another root by now.
 - A link that is neither end's way to the root they both know is superfluous, and ends, if both
   ways carry. While the roots differ, one of the fragments is being turned round; and while one of
   the ways does not carry, the link may be the only one that does.
@@ -89,6 +90,8 @@ class Tree(Machine):
         """Since when the parent is the parent."""
         self.adopted_under: tuple[str, str] = (self.parent, "")
         """The parent and the root for which the link to the parent is held."""
+        self.asks_under: tuple[str, str] = ("", "")
+        """The parent and the root for which the parent is asked to let the link carry."""
         self.kept: dict[str, float] = {}
         """Neighbours in the tree whose links carry nothing, and since when."""
         self.better_since: float | None = None
@@ -236,12 +239,12 @@ class Tree(Machine):
     def link_away(self, neighbour: str, now: float) -> list[Effect]:
         """A link of the tree carries nothing for the time being."""
         self.kept.setdefault(neighbour, now)
-        return []
+        return self._greet(neighbour, now)
 
     def link_back(self, neighbour: str, now: float) -> list[Effect]:
         """A link of the tree carries again."""
         self.kept.pop(neighbour, None)
-        return []
+        return self._greet(neighbour, now)
 
     def line_up(self, neighbour: str, now: float) -> list[Effect]:
         """There is a connection: what was said over the one before may be out of date."""
@@ -296,7 +299,22 @@ class Tree(Machine):
         if self._awaits_parent():
             return []
         beacon = self._beacon(now)
-        return [Say(name, beacon) for name in names if self._is_linked(name)]
+        return [
+            Say(
+                name,
+                msgspec.structs.replace(
+                    beacon,
+                    asks=name == self.parent and self._is_asking(),
+                    is_carried=self.carries(name),
+                ),
+            )
+            for name in names
+            if self._is_linked(name)
+        ]
+
+    def _is_asking(self) -> bool:
+        """Whether the parent is to let the link carry."""
+        return self.asks_under == (self.parent, self.root) and not self.carries(self.parent)
 
     def _beacon(self, now: float) -> Beacon:
         offer = self.offers.get(self.parent)
@@ -350,10 +368,11 @@ class Tree(Machine):
             effects += self._tell(self._partners(), now)
         return effects
 
-    def _standing(self) -> tuple[str, str, tuple[str, ...], bool, bool]:
+    def _standing(self) -> tuple[str, str, tuple[str, ...], bool, bool, bool]:
         """What others are told at once when it changes."""
         carries = bool(self.parent) and self.carries(self.parent)
-        return self.parent, self.root, self.path, carries, self._is_whole()
+        asks = self._is_asking()
+        return self.parent, self.root, self.path, carries, asks, self._is_whole()
 
     def _valid_offers(self, now: float) -> dict[str, Offer]:
         age_max = self.timing.age_max(self.delay_tree)
@@ -455,7 +474,7 @@ class Tree(Machine):
         return effects
 
     def _judge_parent(self, name: str, now: float) -> list[Effect]:
-        """The link to the parent carries after it was held, or if nothing has happened."""
+        """Ask the parent, after the link was held or if nothing has happened; then it carries."""
         under = (name, self.root)
         is_new_root = self.adopted_under != under and not self._is_in_tree(name)
         if not self.adopted_at <= now or is_new_root:
@@ -468,11 +487,14 @@ class Tree(Machine):
         is_in_place = self.adopted_at < self.kept.get(name, float("-inf"))
         is_only_way = self.fragment.has_shown(Purpose.HOLD, Subject(self.root, name))
         if is_in_place or is_only_way:
-            return self._go_in(name, now)
-        if now - self.adopted_at < hold:
+            self.asks_under = under
+        elif self.asks_under != under and now - self.adopted_at >= hold:
+            self.asks_under = under
+            self.watched_until = now + self.timing.age_max(self.delay_tree) + hold
+            self._links.watch(is_watched=True)
+        if self.asks_under != under or not offer.beacon.is_carried:
             return []
-        self.watched_until = now + self.timing.age_max(self.delay_tree) + hold
-        self._links.watch(is_watched=True)
+        self.asks_under = ("", "")
         return self._go_in(name, now)
 
     def _judge_other(self, name: str, now: float) -> list[Effect]:
@@ -482,9 +504,10 @@ class Tree(Machine):
             return []
         beacon = offer.beacon
         if beacon.parent == self.core.id:
-            if beacon.carries and not self.carries(name):
+            is_wanted = beacon.carries or beacon.asks
+            if is_wanted and beacon.root == self.root and not self.carries(name):
                 return self._go_in(name, now)
-            if not beacon.carries and self.carries(name):
+            if not is_wanted and self.carries(name):
                 return self._links.hold_link(name, now)
         elif beacon.root == self.root and self._is_in_tree(name):
             if not beacon.is_whole or not self._is_whole():
