@@ -505,3 +505,16 @@ def test_who_is_sent_away_is_told() -> None:
     ]
     assert play.dials == ["B1"]
     assert play.session.state is SessionState.FAILED
+
+
+def test_a_hello_says_whether_one_before_it_was_never_answered() -> None:
+    broker = Broker()
+    play = Play(broker)
+    play.cut_after("down", 0)
+    play.open().wait(2.0)
+    assert play.session.is_connected
+    assert [hello.is_astray for hello in broker.hellos] == [False, True]
+    broker.session = 2
+    play.cut().wait(2.0)
+    assert play.session.is_connected
+    assert broker.hellos[-1].is_astray, "others may remember the first one for ever"
