@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.effects import Dismiss, Effect, Forward, Send
-from sapwood.protocol.events import Event, Tick
+from sapwood.protocol.events import Event, NotificationsMissed, Tick
 from sapwood.protocol.link.admission import CHALLENGE_PING, Admission
 from sapwood.protocol.link.dialing import Dialing
 from sapwood.protocol.link.flow import DISCONNECT, Flow
@@ -378,7 +378,7 @@ class Node:
         self._to_acknowledge[peer.name] = None
         self._acknowledge_at = min(self._acknowledge_at, now + self.config.ack_seconds)
         if not peer.is_client:
-            self.membership.report(peer.name, message.count, now)
+            self.bring(NotificationsMissed(peer.name, message.count), now)
 
     def _told_goodbye(self, line: Line, goodbye: Goodbye, before: LineState, now: float) -> None:
         """The other side ends the connection, and says why."""
