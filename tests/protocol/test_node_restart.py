@@ -38,7 +38,7 @@ class Restarted:
         self.node = self.net.add(
             "B2",
             "B1",
-            session=2,
+            session=7000,
             expected=kept.neighbours,
             expected_sessions=kept.sessions,
         )

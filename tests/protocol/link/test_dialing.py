@@ -367,6 +367,18 @@ def test_streams_that_do_not_fit_together_are_given_up() -> None:
     assert Case("B9", received=3).welcome(resumed=99) == "gone stream, old connection"
 
 
+@pytest.mark.parametrize("is_lost_again", [False, True])
+def test_a_welcome_that_is_older_than_the_stream_says_nothing_about_it(
+    is_lost_again: bool,
+) -> None:
+    """More has come and gone over another connection since the hello of this one."""
+    case = Case("B9", received=3)
+    case.move(0)
+    if is_lost_again:
+        case.node.handle(Disconnected(12), 1.0)
+    assert case.welcome(resumed=99) == "same stream, old connection"
+
+
 def test_a_stream_that_the_other_side_does_not_have_any_more_begins_anew() -> None:
     assert Case("B9", received=3).welcome() == "new stream, new connection"
     assert Case("B9", received=3, is_linked=True).welcome() == "new stream, new connection"

@@ -302,6 +302,7 @@ class Admission:
             addresses=hello.addresses,
             features=common_features(hello.features),
             routing=hello.routing,
+            expects_us=node.config.id in hello.expected,
             slow_policy=hello.slow_policy or node.config.client.slow_policy,
             has_moved=is_client
             and (hello.is_astray or any(one.broker != node.config.id for one in hello.resume)),
@@ -350,6 +351,7 @@ class Admission:
             advertisements_required=config.advertisements_required,
             secret=peer.secret,
             routing="" if peer.is_client else config.routing,
+            is_expected=peer.name in config.expected,
         )
 
 

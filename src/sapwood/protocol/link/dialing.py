@@ -167,6 +167,7 @@ class Dialing:
             credentials={"token": config.token} if config.token else {},
             routing=config.routing,
             resume=node.membership.resumes(),
+            expected=config.expected,
             credit=node.membership.credit(is_client=False),
             silence=config.link.silence_seconds,
         )
@@ -310,6 +311,7 @@ class Dialing:
             addresses=welcome.addresses,
             features=welcome.features,
             routing=welcome.routing,
+            expects_us=welcome.is_expected,
         )
         peer = membership.new_peer(said)
         membership.enter(peer, line, welcome.credit, now)

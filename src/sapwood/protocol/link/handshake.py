@@ -71,8 +71,12 @@ class Hello(_LinkMessage, frozen=True, kw_only=True):
     routing: str = ""
     """Of a broker: the algorithm by which it learns and tells what is wanted."""
     resume: tuple[Resume, ...] = ()
-    """All streams of the sender that have no connection. It may not know yet whom it has dialled,
-    so a broker names all of them, and the other side goes on with its own."""
+    """All streams of the sender. It may not know yet whom it has dialled, and the other side goes
+    on with its own. Those that cannot go on are named with a count that none has: of a broker,
+    those that have a connection; of a client, those that have ended."""
+    expected: tuple[Name, ...] = ()
+    """Of a broker: the neighbours that its session before this one had to the end. It waits for
+    them before it takes part."""
     credit: Count = 0
     """How many bytes of notifications may come over this connection before the next `Ack`."""
     silence: Seconds = 0.0
@@ -84,7 +88,7 @@ class Hello(_LinkMessage, frozen=True, kw_only=True):
     streams: Count = 0
     """Of a client: how many streams this session may have begun before, at whichever brokers."""
     is_astray: bool = False
-    """Of a client: whether a broker that was told so may have begun one and never said it."""
+    """Of a client: whether a broker may ever have begun one without its being known here."""
     durable: str = ""
     """Reserved: the name of a durable subscription."""
 
@@ -107,6 +111,8 @@ class Welcome(_LinkMessage, frozen=True, kw_only=True):
     """To be shown when the stream is resumed: a name alone proves nothing."""
     routing: str = ""
     """To a broker: the algorithm by which the sender tells what is wanted."""
+    is_expected: bool = False
+    """To a broker: whether it was a neighbour of the sender's session before, to the end."""
 
 
 class Goodbye(_LinkMessage, frozen=True):

@@ -22,6 +22,9 @@ class Introduction(msgspec.Struct, frozen=True, kw_only=True):
     features: tuple[str, ...] = ()
     routing: str = ""
     """Of a neighbour: how it tells what it wants; empty if it did not say."""
+    expects_us: bool = False
+    """Of a neighbour: whether its session before this one had this broker as a neighbour, to the
+    end; so that it takes part only when this one is back."""
     slow_policy: str = ""
     """Of a client: what happens when it does not keep up."""
     has_moved: bool = False
@@ -40,6 +43,7 @@ class Peer:
         "claimed_again",
         "congested_since",
         "ended_orderly",
+        "expects_us",
         "features",
         "frames_in",
         "frames_out",
@@ -72,6 +76,7 @@ class Peer:
         self.addresses = said.addresses
         self.features = said.features
         self.routing = said.routing
+        self.expects_us = said.expects_us
         self.slow_policy = said.slow_policy
         self.has_moved = said.has_moved
         self.streams = said.streams

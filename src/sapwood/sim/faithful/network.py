@@ -39,6 +39,7 @@ class Site:
         self.config = config
         self.clock = clock
         self.session = 0
+        """The last one; larger at each start, and at least the time, as in a data directory."""
         self.data = Remember(())
         """What the data directory says of its neighbours."""
 
@@ -125,7 +126,7 @@ class FaithfulNetwork:
         return self._start(site)
 
     def _start(self, site: Site) -> Node:
-        site.session += 1
+        site.session = max(site.session + 1, int(self.kernel.now))
         config = msgspec.structs.replace(
             site.config,
             session=site.session,
