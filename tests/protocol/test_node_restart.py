@@ -41,6 +41,7 @@ class Restarted:
             session=7000,
             expected=kept.neighbours,
             expected_sessions=kept.sessions,
+            former=1,
         )
         self.was_restoring = self.node.broker.is_restoring
         self.publish(60)

@@ -68,8 +68,8 @@ class Broker(Core):
         self.restoration = Restoration(self)
         self.waves = Waves(self, self.restoration)
         self.settling = Settling(self, self.waves)
-        gaps = Gaps(self, self.restoration)
-        self.moves = Moves(self, gaps)
+        self.gaps = Gaps(self, self.restoration)
+        self.moves = Moves(self, self.gaps)
         self.machines: tuple[Machine, ...] = (
             Subscribing(self, self.settling),
             self.moves,
@@ -77,7 +77,7 @@ class Broker(Core):
             self.waves,
             self.settling,
             Surveying(self, self.waves),
-            gaps,
+            self.gaps,
         )
         """In the order in which they are told of what happens."""
         self._timed = [one for one in self.machines if type(one).next_at is not Machine.next_at]
@@ -130,6 +130,10 @@ class Broker(Core):
     def is_restoring(self) -> bool:
         """Whether the broker was restarted and its tables are not complete yet."""
         return self.restoration.is_active
+
+    def owes_report(self, neighbour: str) -> bool:
+        """Whether a neighbour may still have to be told that something is missing."""
+        return bool(self.gaps.held) or neighbour in self.restoration.late
 
     # What is refused
 

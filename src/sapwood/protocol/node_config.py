@@ -25,6 +25,8 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The neighbours that the session before this one had: it takes part when they are back."""
     expected_sessions: tuple[int, ...] = ()
     """Of each of them, in the same order; a zero, or none at all, if it is not known."""
+    former: int = 0
+    """The number of that session; 0 if it is not known."""
     restore_seconds: float = 10.0
     """How long it waits for them."""
     addresses: tuple[str, ...] = ()

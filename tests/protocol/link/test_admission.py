@@ -360,11 +360,14 @@ def test_a_broker_that_names_its_connection_is_told_so_though_it_is_not_known_he
 
 def test_a_broker_is_told_whether_it_is_expected() -> None:
     net = Network()
-    net.add("B1", session=5, expected=("B2",), expected_sessions=(1,))
-    expecting = net.dial("B1").say(hello_of("B2", 1, role=BROKER, expected=("B1",)))
-    assert expecting.welcome.is_expected
-    assert net.nodes["B1"].peers["B2"].expects_us
-    assert not net.client("c", "B1").welcome.is_expected
+    net.add("B1", session=5, expected=("B2",), expected_sessions=(1,), former=3)
+    hello = hello_of("B2", 8, role=BROKER, expected=("B1",), former=7)
+    welcome = net.dial("B1").say(hello).welcome
+    assert (welcome.is_expected, welcome.former) == (True, 3)
+    peer = net.nodes["B1"].peers["B2"]
+    assert (peer.expects_us, peer.former) == (True, 7)
+    welcome = net.client("c", "B1").welcome
+    assert (welcome.is_expected, welcome.former) == (False, 0)
 
 
 @pytest.mark.parametrize(

@@ -352,6 +352,14 @@ def test_a_broker_that_was_never_here_begins_a_stream() -> None:
     assert Case("B9", known=False).welcome() == "new stream, new connection"
 
 
+def test_a_welcome_says_whether_this_broker_was_expected() -> None:
+    case = Case("B9", known=False)
+    welcome = Welcome(id="B9", session=7, version=1, is_expected=True, former=4)
+    case.node.receive(11, LINK_CODEC.encode(welcome), 0.0)
+    peer = case.node.peers["B9"]
+    assert (peer.expects_us, peer.former) == (True, 4)
+
+
 def test_a_stream_goes_on_where_the_hello_said_it_was() -> None:
     assert Case("B9", received=3).welcome(resumed=0) == "same stream, new connection"
 

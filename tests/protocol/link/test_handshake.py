@@ -68,6 +68,7 @@ hellos = st.builds(
     routing=names,
     resume=st.tuples(resumes) | st.just(()),
     expected=texts,
+    former=counts,
     credit=counts,
     silence=st.floats(0, 86_400),
     slow_policy=names,
@@ -89,6 +90,7 @@ welcomes = st.builds(
     in_tree=st.booleans(),
     advertisements_required=st.booleans(),
     is_expected=st.booleans(),
+    former=counts,
 )
 messages: st.SearchStrategy[LinkMessage] = st.one_of(
     hellos,

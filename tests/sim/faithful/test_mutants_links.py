@@ -163,7 +163,7 @@ def sessions_are_counted(original: Any) -> Any:
     """Whether a session was left out is read off its number, which is a time."""
 
     def report_lost(self: Membership, before: Any, peer: Any, now: float) -> None:
-        peer.expects_us = peer.session == before.session + 1
+        peer.former = peer.session - 1
         original(self, before, peer, now)
 
     return report_lost
@@ -171,7 +171,7 @@ def sessions_are_counted(original: Any) -> Any:
 
 def expected_by_everybody(original: Any) -> Any:
     def report_lost(self: Membership, before: Any, peer: Any, now: float) -> None:
-        peer.expects_us = True
+        peer.expects_us, peer.former = True, before.session
         original(self, before, peer, now)
 
     return report_lost

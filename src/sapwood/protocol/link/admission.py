@@ -303,6 +303,7 @@ class Admission:
             features=common_features(hello.features),
             routing=hello.routing,
             expects_us=node.config.id in hello.expected,
+            former=hello.former,
             slow_policy=hello.slow_policy or node.config.client.slow_policy,
             has_moved=is_client
             and (hello.is_astray or any(one.broker != node.config.id for one in hello.resume)),
@@ -352,6 +353,7 @@ class Admission:
             secret=peer.secret,
             routing="" if peer.is_client else config.routing,
             is_expected=peer.name in config.expected,
+            former=0 if peer.is_client else config.former,
         )
 
 

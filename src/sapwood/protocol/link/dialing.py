@@ -168,6 +168,7 @@ class Dialing:
             routing=config.routing,
             resume=node.membership.resumes(),
             expected=config.expected,
+            former=config.former,
             credit=node.membership.credit(is_client=False),
             silence=config.link.silence_seconds,
         )
@@ -312,6 +313,7 @@ class Dialing:
             features=welcome.features,
             routing=welcome.routing,
             expects_us=welcome.is_expected,
+            former=welcome.former,
         )
         peer = membership.new_peer(said)
         membership.enter(peer, line, welcome.credit, now)

@@ -77,6 +77,8 @@ class Hello(_LinkMessage, frozen=True, kw_only=True):
     expected: tuple[Name, ...] = ()
     """Of a broker: the neighbours that its session before this one had to the end. It waits for
     them before it takes part."""
+    former: Count = 0
+    """Of a broker: the number of that session; 0 if it is not known."""
     credit: Count = 0
     """How many bytes of notifications may come over this connection before the next `Ack`."""
     silence: Seconds = 0.0
@@ -113,6 +115,8 @@ class Welcome(_LinkMessage, frozen=True, kw_only=True):
     """To a broker: the algorithm by which the sender tells what is wanted."""
     is_expected: bool = False
     """To a broker: whether it was a neighbour of the sender's session before, to the end."""
+    former: Count = 0
+    """To a broker: the number of that session; 0 if it is not known."""
 
 
 class Goodbye(_LinkMessage, frozen=True):

@@ -197,10 +197,12 @@ class Membership:
     def _report_lost(self, before: Peer, peer: Peer, now: float) -> None:
         """What the former session had still to send ended with it.
 
-        If the new one does not expect this broker, it takes part without it, or a session between
-        the two has done so.
+        If there was a session between the two, it may have taken part without this broker, or
+        have been told of losses and ended. If the new one does not expect this broker, it takes
+        part without it.
         """
-        if not before.ended_orderly or before.lost_there or not peer.expects_us:
+        is_next = peer.expects_us and peer.former == before.session
+        if not before.ended_orderly or before.lost_there or not is_next:
             count = max(0, before.lost_there)
             self._node.bring(NotificationsMissed(peer.name, count), now)
 

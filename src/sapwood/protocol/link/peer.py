@@ -25,6 +25,8 @@ class Introduction(msgspec.Struct, frozen=True, kw_only=True):
     expects_us: bool = False
     """Of a neighbour: whether its session before this one had this broker as a neighbour, to the
     end; so that it takes part only when this one is back."""
+    former: int = 0
+    """Of a neighbour: the number of that session; 0 if it is not known."""
     slow_policy: str = ""
     """Of a client: what happens when it does not keep up."""
     has_moved: bool = False
@@ -45,6 +47,7 @@ class Peer:
         "ended_orderly",
         "expects_us",
         "features",
+        "former",
         "frames_in",
         "frames_out",
         "given_up_seen",
@@ -77,6 +80,7 @@ class Peer:
         self.features = said.features
         self.routing = said.routing
         self.expects_us = said.expects_us
+        self.former = said.former
         self.slow_policy = said.slow_policy
         self.has_moved = said.has_moved
         self.streams = said.streams

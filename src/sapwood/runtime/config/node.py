@@ -10,7 +10,7 @@ from sapwood.runtime.config.settings import Settings
 
 
 def node_config(
-    settings: Settings, session: int, remembered: Remember, was_part: bool
+    settings: Settings, session: int, remembered: Remember, was_part: bool, former: int = 0
 ) -> NodeConfig:
     """What a node has to know, with what its data directory remembers of the last session."""
     return NodeConfig(
@@ -23,6 +23,7 @@ def node_config(
         joins_for_ever=was_part or not settings.join_seconds,
         expected=remembered.neighbours,
         expected_sessions=remembered.sessions,
+        former=former,
         restore_seconds=settings.restore_seconds,
         addresses=settings.advertise,
         admin=settings.admin,

@@ -126,12 +126,14 @@ class FaithfulNetwork:
         return self._start(site)
 
     def _start(self, site: Site) -> Node:
+        former = site.session
         site.session = max(site.session + 1, int(self.kernel.now))
         config = msgspec.structs.replace(
             site.config,
             session=site.session,
             expected=site.data.neighbours,
             expected_sessions=site.data.sessions,
+            former=former,
         )
         node = self.nodes[site.name] = Node(
             config, Random(self._random.getrandbits(64)), self._draw_secret
