@@ -24,6 +24,7 @@ from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.link.membership import WINDOW_BYTES_MIN
 from sapwood.protocol.messages import CODEC, ClientMoved, Missed, Subscribe, TableComplete
 from sapwood.protocol.ports import ClientOrder, Remember, Row
+from sapwood.wire.frames import ENVELOPE_SIZE, HEADER_SIZE
 
 PATIENT = LinkLimits(silence_seconds=60.0)
 
@@ -203,7 +204,7 @@ def test_credit_that_was_withheld_in_the_hello_is_given_with_the_stream() -> Non
 
 
 def test_reports_and_moves_for_a_session_go_to_the_next_one() -> None:
-    """Once, though moves are told anew."""
+    """Once, though moves are told anew; and behind what is older than the move."""
     net, publisher = network()
     third = net.add("B3", "B1")
     net.advance(0.5)
@@ -220,6 +221,8 @@ def test_reports_and_moves_for_a_session_go_to_the_next_one() -> None:
     told = [one for one in again.told if isinstance(one, Missed | ClientMoved)]
     assert told == [ClientMoved("c.1", 3), Missed(4, "B4-B3")]
     assert again.got == [("p.1", 1), ("p.1", 2), ("c.1", 1), ("p.1", 3)]
+    moved_at = again.frames.index(CODEC.encode(ClientMoved("c.1", 3))[HEADER_SIZE:])
+    assert sum(len(body) == ENVELOPE_SIZE for body in again.frames[:moved_at]) == 2
 
 
 def test_a_broker_that_cannot_restart_begins_anew() -> None:
