@@ -13,6 +13,7 @@ from sapwood.protocol.effects import Record, Send
 from sapwood.protocol.events import (
     ClientUp,
     ControlReceived,
+    LinkDown,
     LinkUp,
     NeighbourAway,
     NotificationsMissed,
@@ -182,3 +183,34 @@ def test_what_is_not_known_of_one_report_is_not_known_of_two(
     one: Missed, other: Missed, both: Missed
 ) -> None:
     assert gaps._together(one, other) == gaps._together(other, one) == both
+
+
+def test_a_restarted_broker_holds_what_it_missed_itself_as_well() -> None:
+    """Until it knows who wants what, and has asked its neighbour for it."""
+    broker = Broker(BrokerConfig(id="B", expected=("N", "M")))
+    handle(broker, LinkUp("N", features=(RESTART,)))
+    assert handle(broker, NotificationsMissed("N", 2)) == []
+    assert handle(broker, NotificationsMissed("N", 3)) == []
+    handle(broker, LinkUp("M", features=(RESTART,)))
+    tell(broker, "M", Subscribe("m", "price > 9"))
+    tell(broker, "M", TableComplete())
+    tell(broker, "N", TableComplete())
+    assert handle(broker, Tick()) == [Send("M", Missed(5, "N-B", ("price > 9",)))]
+
+
+def test_what_a_neighbour_says_about_its_own_link_is_bounded_by_what_it_was_asked_for() -> None:
+    broker = with_wants()
+    missed = Missed(0, "N-B", ("price > 9", "price < 1"))
+    told = [Send(name, missed) for name in ("M", "c.1", "d.1")]
+    assert tell(broker, "N", Missed(0, "N-B")) == told
+
+
+def test_a_report_is_passed_on_though_its_neighbour_has_gone() -> None:
+    broker = Broker(BrokerConfig(id="B", expected=("N", "M")))
+    handle(broker, LinkUp("N", features=(RESTART,)))
+    handle(broker, NotificationsMissed("N", 2))
+    handle(broker, LinkDown("N"))
+    handle(broker, LinkUp("M", features=(RESTART,)))
+    tell(broker, "M", Subscribe("m", "price > 9"))
+    handle(broker, Tick(), 0.0)
+    assert Send("M", Missed(2, "N-B")) in handle(broker, Tick(), 100.0)

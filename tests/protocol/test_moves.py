@@ -161,3 +161,10 @@ def test_a_client_that_is_here_is_not_behind() -> None:
     wired.connect("alice.1", "B2")
     wired.handle("B2", ControlReceived("B1", ClientMoved("alice.1", 1, is_behind=True)))
     assert not wired.brokers["B2"].fences
+
+
+def test_a_neighbour_is_not_told_of_a_client_whose_place_is_not_known() -> None:
+    wired = Line(2)
+    wired.handle("B2", ControlReceived("B1", ClientMoved("alice.1", 1, is_behind=True)))
+    sent = wired.handle("B2", LinkUp("B3"))
+    assert not [one for one in sent if isinstance(one, Send)]

@@ -38,9 +38,10 @@ class Restarted:
         self.node = self.net.add(
             "B2",
             "B1",
-            session=2,
+            session=7000,
             expected=kept.neighbours,
             expected_sessions=kept.sessions,
+            former=1,
         )
         self.was_restoring = self.node.broker.is_restoring
         self.publish(60)

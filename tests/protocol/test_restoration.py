@@ -15,6 +15,7 @@ from sapwood.filters.filter import Filter
 from sapwood.protocol.broker import Broker, BrokerConfig
 from sapwood.protocol.effects import Effect, Send
 from sapwood.protocol.events import (
+    ClientArrived,
     ClientUp,
     ControlReceived,
     LinkDown,
@@ -25,8 +26,10 @@ from sapwood.protocol.events import (
 )
 from sapwood.protocol.messages import (
     Advertise,
+    ClientMoved,
     Echo,
     Message,
+    Missed,
     Probe,
     Settled,
     Subscribe,
@@ -373,3 +376,27 @@ def test_a_wave_does_not_reach_who_is_not_back_yet() -> None:
     broker.handle(LinkUp("N", features=RESTART), 0.0)
     probe = ControlReceived("N", Probe("far", 1))
     assert broker.handle(probe, 0.1) == [Send("N", Echo("far", 1, unreachable=("M",)))]
+
+
+def test_a_neighbour_whose_table_comes_too_late_is_told_so_once() -> None:
+    """Until then nothing went to it that it wants."""
+    broker = Broker(BrokerConfig(id="B", expected=("N", "M", "O"), restore_seconds=2.0))
+    broker.handle(Tick(), 0.0)
+    broker.handle(LinkUp("N", features=RESTART), 0.0)
+    assert tell(broker, "N", COMPLETE) == []
+    broker.handle(LinkUp("M", features=RESTART), 1.0)
+    assert broker.handle(Tick(), 2.0) == [Send("N", COMPLETE), Send("M", COMPLETE)]
+    assert tell(broker, "M", ADVERTISEMENTS) == []
+    assert tell(broker, "M", COMPLETE) == [Send("M", Missed(0, "B-M"))]
+    assert tell(broker, "M", COMPLETE) == []
+    assert tell(broker, "N", COMPLETE) == [], "this one was in time"
+    late = Send("O", Missed(0, "B-O"))
+    assert broker.handle(LinkUp("O"), 3.0) == [late], "one that never says that it is complete"
+    assert broker.handle(LinkUp("O"), 4.0) == []
+
+
+def test_who_has_moved_is_told_before_the_table_is_complete() -> None:
+    """With that the neighbour takes part, and it must not take what is older than the move."""
+    broker = new_broker(ClientUp("d.1"), ClientArrived("d.1", 3))
+    told = broker.handle(restarted("M"), 0.0)
+    assert told.index(Send("M", ClientMoved("d.1", 3))) < told.index(Send("M", COMPLETE))

@@ -20,8 +20,10 @@ def test_without_directory_it_is_the_time() -> None:
 
 def test_it_grows_with_every_start(tmp_path: Path) -> None:
     settings = Settings(id="B1", data=str(tmp_path / "deep" / "data"))
-    numbers = [DataDirectory(settings).next_session() for _ in range(5)]
+    starts = [DataDirectory(settings) for _ in range(5)]
+    numbers = [start.next_session() for start in starts]
     assert numbers == sorted(set(numbers))
+    assert [start.former for start in starts] == [0, *numbers[:-1]]
 
 
 def test_it_grows_though_the_clock_went_back(tmp_path: Path) -> None:

@@ -74,10 +74,10 @@ class Broker(Core):
         self.restoration = Restoration(self)
         self.waves = Waves(self, self.restoration)
         self.settling = Settling(self, self.waves)
-        gaps = Gaps(self, self.restoration)
-        self.moves = Moves(self, gaps)
+        self.gaps = Gaps(self, self.restoration)
+        self.moves = Moves(self, self.gaps)
         subscribing = Subscribing(self, self.settling)
-        self.tree = Tree(self, self, self.restoration, self.waves, gaps)
+        self.tree = Tree(self, self, self.restoration, self.waves, self.gaps)
         self.machines: tuple[Machine, ...] = (
             subscribing,
             self.moves,
@@ -85,7 +85,7 @@ class Broker(Core):
             self.waves,
             self.settling,
             Surveying(self, self.waves),
-            gaps,
+            self.gaps,
             self.tree,
             Seeking(self, self.tree, self.waves),
         )
@@ -147,6 +147,10 @@ class Broker(Core):
     def is_restoring(self) -> bool:
         """Whether the broker was restarted and its tables are not complete yet."""
         return self.restoration.is_active
+
+    def owes_report(self, neighbour: str) -> bool:
+        """Whether a neighbour may still have to be told that something is missing."""
+        return bool(self.gaps.held) or neighbour in self.restoration.late
 
     # What is refused
 

@@ -44,14 +44,12 @@ class Fences:
     def move(self, client: str, fence: Fence) -> bool:
         """Take a client's publications from a source from now on; whether that is news.
 
-        News may overtake each other: what is older than what is known says nothing.
+        News may overtake each other: what is older than what is known says nothing. A source says
+        more than none.
         """
         known = self.homes.get(client)
-        if known is not None:
-            if known.streams > fence.streams:
-                return False
-            if known.streams == fence.streams and (known.source or not fence.source):
-                return False
+        if known is not None and _weight(known) >= _weight(fence):
+            return False
         self.homes.pop(client, None)
         if len(self.homes) >= FENCES_MAX:
             del self.homes[next(iter(self.homes))]
@@ -69,3 +67,8 @@ class Fences:
         for client in gone:
             del self.homes[client]
         return bool(gone)
+
+
+def _weight(fence: Fence) -> tuple[int, bool]:
+    """Of two fences the one with more holds."""
+    return fence.streams, bool(fence.source)

@@ -42,8 +42,8 @@ class Gaps(Machine):
     def __init__(self, core: Core, restoration: Restoration) -> None:
         super().__init__(core)
         self.held: dict[tuple[str, str], Missed] = {}
-        """By source and link: what others have missed while this broker was restoring. Those
-        whom it concerns may not be linked yet."""
+        """By source and link: what was missed while this broker was restoring. Those whom it
+        concerns may not be linked yet."""
         self._restoration = restoration
 
     def events(self) -> Mapping[type, EventHandler]:
@@ -52,27 +52,27 @@ class Gaps(Machine):
 
     def from_neighbours(self) -> Mapping[type, MessageHandler]:
         """A neighbour passes on what was missed behind it."""
-        return {Missed: self._missed_behind}
+        return {Missed: self._missed}
 
     def _missed_here(self, event: NotificationsMissed, now: float) -> list[Effect]:
         source = event.neighbour
         if not self.core.neighbours.is_in_tree(source):
             rejection = self.core.rejection(source)
             return [] if rejection is None else self.core.drops.count(rejection, source)
-        bounds = self._parsed(event.filters) or self._told(source)
-        return self.pass_on(source, event.count, f"{source}-{self.core.id}", bounds)
+        return self._missed(source, Missed(event.count, self._link(source), event.filters), now)
 
     def link_replaced(self, neighbour: str, now: float) -> list[Effect]:
         """What a neighbour keeps for this side may never come: the tree goes on without it."""
         return self._missed_here(NotificationsMissed(neighbour, 0), now)
 
-    def _missed_behind(self, source: str, message: Missed, now: float) -> list[Effect]:
+    def _missed(self, source: str, message: Missed, now: float) -> list[Effect]:
+        """Pass a report on, or hold it until everybody is here."""
         if self._restoration.is_active and len(self.held) < HELD_MAX:
             key = (source, message.link)
             known = self.held.get(key)
             self.held[key] = message if known is None else _together(known, message)
             return []
-        return self.pass_on(source, message.count, message.link, self._parsed(message.filters))
+        return self.pass_on(source, message.count, message.link, self._bounds(source, message))
 
     def tick(self, now: float) -> list[Effect]:
         """Pass on what was held, once everybody is here."""
@@ -81,15 +81,28 @@ class Gaps(Machine):
         held, self.held = self.held, {}
         effects: list[Effect] = []
         for (source, link), message in held.items():
-            effects += self.pass_on(source, message.count, link, self._parsed(message.filters))
+            effects += self.pass_on(source, message.count, link, self._bounds(source, message))
         return effects
 
     def state(self) -> Any:
         """What is held."""
         return [[source, msgspec.to_builtins(one)] for (source, _), one in self.held.items()]
 
+    def _link(self, neighbour: str) -> str:
+        """What the link over which a neighbour sends is called in reports."""
+        return f"{neighbour}-{self.core.id}"
+
+    def _bounds(self, source: str, message: Missed) -> Bounds:
+        """What may be missing: what a report says, or what was asked for of a neighbour."""
+        bounds = self._parsed(message.filters)
+        if bounds is None and message.link == self._link(source):
+            return self._told(source)
+        return bounds
+
     def _told(self, neighbour: str) -> Bounds:
         """What could have come from a neighbour: what it was told that somebody wants."""
+        if not self.core.neighbours.is_in_tree(neighbour):
+            return None
         told = self.core.subscriptions.told(neighbour)
         if self.core.neighbours[neighbour].may_flood or len(told) > FILTERS_MAX:
             return None

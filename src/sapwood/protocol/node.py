@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.effects import Effect, Forward, Send
-from sapwood.protocol.events import BeaconReceived, Event, Tick
+from sapwood.protocol.events import BeaconReceived, Event, NotificationsMissed, Tick
 from sapwood.protocol.link.admission import CHALLENGE_PING, Admission
 from sapwood.protocol.link.dialing import Dialing
 from sapwood.protocol.link.flow import DISCONNECT, Flow
@@ -384,7 +384,7 @@ class Node:
         self._to_acknowledge[peer.name] = None
         self._acknowledge_at = min(self._acknowledge_at, now + self.config.ack_seconds)
         if not peer.is_client:
-            self.membership.report(peer.name, message.count, now)
+            self.bring(NotificationsMissed(peer.name, message.count), now)
 
     def _told_goodbye(self, line: Line, goodbye: Goodbye, before: LineState, now: float) -> None:
         """The other side ends the connection, and says why."""
@@ -398,8 +398,9 @@ class Node:
         peer = line.peer
         if peer is None:
             return
-        if goodbye.code == OUTSIDE_TREE:
-            self.membership.report(peer.name, 0, now)
+        is_lossy = goodbye.code == OUTSIDE_TREE or (goodbye.code == LEAVING and goodbye.lost != 0)
+        if is_lossy and not peer.is_client:
+            self.bring(NotificationsMissed(peer.name, max(0, goodbye.lost)), now)
         if goodbye.code in (LEAVING, OUTSIDE_TREE):
             self.membership.remove(peer, Goodbye(goodbye.code), now)
         else:

@@ -31,6 +31,8 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Of each of them, in the same order; a zero, or none at all, if it is not known."""
     expected_parent: str = ""
     """Which of them was its parent in the tree; empty if it was the root."""
+    former: int = 0
+    """The number of that session; 0 if it is not known."""
     restore_seconds: float = 10.0
     """How long it waits for them."""
     addresses: tuple[str, ...] = ()

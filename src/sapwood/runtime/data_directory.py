@@ -33,6 +33,8 @@ class DataDirectory:
         network = settings.network.encode().hex()
         self._part_file = f"part-of-{network}"
         self._neighbours_file = f"neighbours-in-{network}"
+        self.former = 0
+        """The number of the last session, once there is a next one; 0 if it is not known."""
 
     def next_session(self) -> int:
         """A number that is larger than those of all earlier starts of this broker.
@@ -48,6 +50,7 @@ class DataDirectory:
             path.parent.mkdir(parents=True, exist_ok=True)
             last = int(path.read_text()) if path.exists() else 0
             session = max(last + 1, now)
+            self.former = last
             _write(path, f"{session}\n")
         except (OSError, ValueError) as problem:
             raise ListenError(f"the session number cannot be kept in {path}: {problem}") from None

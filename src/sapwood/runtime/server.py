@@ -60,8 +60,9 @@ class Server:
         self.clock = Clock()
         self._tell = tell
         self._data = DataDirectory(settings)
-        session = self._data.next_session()
-        config = node_config(settings, session, self._data.neighbours, self._data.was_part)
+        data = self._data
+        session = data.next_session()
+        config = node_config(settings, session, data.neighbours, data.was_part, data.former)
         self.node = Node(config, Random(), secrets.token_hex)
         self._tls = server_context(settings.tls)
         self.driver = Driver(self.node, self.clock, self._do, client_context(settings.tls))

@@ -506,3 +506,27 @@ def test_who_is_sent_away_is_told() -> None:
     ]
     assert play.dials == ["B1"]
     assert play.session.state is SessionState.FAILED
+
+
+def test_a_hello_says_whether_one_before_it_was_never_answered() -> None:
+    broker = Broker()
+    play = Play(broker)
+    play.cut_after("down", 0)
+    play.open().wait(2.0)
+    assert play.session.is_connected
+    assert [hello.is_astray for hello in broker.hellos] == [False, True]
+    broker.session = 2
+    play.cut().wait(2.0)
+    assert play.session.is_connected
+    assert broker.hellos[-1].is_astray, "others may remember the first one for ever"
+
+
+def test_a_hello_that_was_refused_is_answered() -> None:
+    play = Play(Broker("B1"), broker := Broker("B2"))
+    play.session.open(play.now)
+    play.session.flush(play.now)
+    play.session.handle(Connected(1, 1), play.now)
+    play._perform(play.session.handle(Data(1, LINK_CODEC.encode(Goodbye(BUSY))), play.now))
+    play.flush()
+    assert play.session.is_connected
+    assert [hello.is_astray for hello in broker.hellos] == [False]

@@ -50,3 +50,24 @@ def test_what_is_remembered_is_bounded() -> None:
     assert len(shown) == LEFT_MAX + 1
     assert shown[0] == f"B{2 * LEFT_MAX - 1}"
     assert shown[-1] == f"B{2 * LEFT_MAX - 2}"
+
+
+def test_a_hello_without_an_answer_is_never_forgotten() -> None:
+    """A broker may have begun a stream and told others: they remember it for ever."""
+    streams = Streams()
+    streams.ask()
+    streams.begin(welcome("B1"))
+    assert (streams.begun, streams.is_astray) == (1, False)
+    streams.ask()
+    streams.answered()  # refused
+    assert (streams.begun, streams.is_astray) == (2, False)
+    streams.ask()
+    streams.renew("two")  # resumed
+    assert not streams.is_astray
+    streams.ask()
+    streams.ask()
+    streams.begin(welcome("B1", 2))
+    assert (streams.begun, streams.is_astray) == (5, True)
+    streams.ask()
+    streams.renew("three")
+    assert streams.is_astray

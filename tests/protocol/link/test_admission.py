@@ -18,6 +18,7 @@ from sapwood.protocol.link.handshake import (
     BAD_CREDENTIALS,
     BROKER,
     BUSY,
+    COUNT_MAX,
     ID_IN_USE,
     LINK_CODEC,
     NO_COMMON_VERSION,
@@ -36,6 +37,7 @@ from sapwood.protocol.link.handshake import (
 )
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.link.line import HANDSHAKE_SECONDS
+from sapwood.protocol.messages import ClientMoved
 from sapwood.protocol.ports import Close, Connected, Data, Write
 from sapwood.wire.frames import LINK, split
 
@@ -342,6 +344,53 @@ def test_a_broker_that_is_linked_already_is_told_so() -> None:
         ALREADY_LINKED, "there is a connection between these two brokers already", "B1"
     )
     assert second.goodbye == expected
+
+
+def test_a_broker_that_names_its_connection_is_told_so_though_it_is_not_known_here() -> None:
+    """Its line is lost here and not yet there: to begin another stream would lose the first."""
+    net = line_of(1)
+    linked = Resume("B1", 1, COUNT_MAX, "s")
+    second = net.dial("B1").say(hello_of("B2", 1, role=BROKER, resume=(linked,)))
+    assert second.goodbye.code == ALREADY_LINKED
+    former = Resume("B1", 99, COUNT_MAX, "s")  # with another session of this broker
+    third = net.dial("B1").say(hello_of("B2", 1, role=BROKER, resume=(former,)))
+    net.advance(0.1)
+    assert third.welcome.resumed is None
+
+
+def test_a_broker_is_told_whether_it_is_expected() -> None:
+    net = Network()
+    net.add("B1", session=5, expected=("B2",), expected_sessions=(1,), former=3)
+    hello = hello_of("B2", 8, role=BROKER, expected=("B1",), former=7)
+    welcome = net.dial("B1").say(hello).welcome
+    assert (welcome.is_expected, welcome.former) == (True, 3)
+    peer = net.nodes["B1"].peers["B2"]
+    assert (peer.expects_us, peer.former) == (True, 7)
+    welcome = net.client("c", "B1").welcome
+    assert (welcome.is_expected, welcome.former) == (False, 0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_told"),
+    [
+        ({}, False),
+        ({"resume": (Resume("B1", 9, 0, "s"),)}, False),
+        ({"resume": (Resume("B7", 1, 0, "s"),)}, True),
+        ({"is_astray": True}, True),
+    ],
+    ids=["new", "was here", "was elsewhere", "may be elsewhere"],
+)
+def test_the_network_is_told_of_a_client_that_may_be_known_elsewhere(
+    changes: dict[str, Any], is_told: bool
+) -> None:
+    net = Network()
+    net.add("B1")
+    broker = net.dial("B1").say(hello_of("B2", 1, role=BROKER))
+    net.advance(0.1)
+    net.client("c", "B1", streams=3, **changes)
+    net.advance(0.1)
+    moved = [one for one in broker.told if isinstance(one, ClientMoved)]
+    assert moved == [ClientMoved("c.1", 3)] * is_told
 
 
 def test_a_broker_takes_its_place_over_from_its_dead_session() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -132,3 +133,22 @@ def test_a_spool_hands_over_each_notification_once(
     assert all(run.in_doubt for run in lost)
     assert (spool.is_empty, spool.size, spool.control_size) == (True, 0, 0)
     assert list(spool.problems(0)) == []
+
+
+@pytest.mark.parametrize("sent", [0, 4], ids=["kept", "sent"])
+def test_control_messages_that_outlive_a_stream_keep_their_places(sent: int) -> None:
+    """Also if they were said anew: what was kept before them is older than they are."""
+    moved, anew = frame(CONTROL, b"", b"moved"), frame(CONTROL, b"", b"anew")
+    before, after = Channel(ChannelLimits()), Channel(ChannelLimits())
+    before.connect(0, sent * SIZE)
+    before.push(note(0), 1)
+    before.push_control(ORDER)
+    before.push_control(moved)
+    before.push(note(1), 1)
+    before.take()
+    after.push_control(moved)
+    after.push_control(anew)
+    assert after.inherit(before, moved.__eq__, is_certain=True) == []
+    after.connect(0, 2**40)
+    assert b"".join(after.take()) == b"".join([anew, note(0), moved, note(1)])
+    assert list(after.problems()) == []

@@ -353,6 +353,14 @@ def test_a_broker_that_was_never_here_begins_a_stream() -> None:
     assert Case("B9", known=False).welcome() == "new stream, new connection"
 
 
+def test_a_welcome_says_whether_this_broker_was_expected() -> None:
+    case = Case("B9", known=False)
+    welcome = Welcome(id="B9", session=7, version=1, is_expected=True, former=4)
+    case.node.receive(11, LINK_CODEC.encode(welcome), 0.0)
+    peer = case.node.peers["B9"]
+    assert (peer.expects_us, peer.former) == (True, 4)
+
+
 def test_a_stream_goes_on_where_the_hello_said_it_was() -> None:
     assert Case("B9", received=3).welcome(resumed=0) == "same stream, new connection"
 
@@ -366,6 +374,18 @@ def test_a_stream_that_has_moved_since_the_hello_does_not_go_on_from_there() -> 
 
 def test_streams_that_do_not_fit_together_are_given_up() -> None:
     assert Case("B9", received=3).welcome(resumed=99) == "gone stream, old connection"
+
+
+@pytest.mark.parametrize("is_lost_again", [False, True])
+def test_a_welcome_that_is_older_than_the_stream_says_nothing_about_it(
+    is_lost_again: bool,
+) -> None:
+    """More has come and gone over another connection since the hello of this one."""
+    case = Case("B9", received=3)
+    case.move(0)
+    if is_lost_again:
+        case.node.handle(Disconnected(12), 1.0)
+    assert case.welcome(resumed=99) == "same stream, old connection"
 
 
 def test_a_stream_that_the_other_side_does_not_have_any_more_begins_anew() -> None:

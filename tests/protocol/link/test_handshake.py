@@ -67,10 +67,14 @@ hellos = st.builds(
     credentials=st.dictionaries(names, names, max_size=2),
     routing=names,
     resume=st.tuples(resumes) | st.just(()),
+    expected=texts,
+    former=counts,
     credit=counts,
     silence=st.floats(0, 86_400),
     slow_policy=names,
     order=counts,
+    streams=counts,
+    is_astray=st.booleans(),
     durable=names,
 )
 welcomes = st.builds(
@@ -85,6 +89,8 @@ welcomes = st.builds(
     silence=st.floats(0, 86_400),
     in_tree=st.booleans(),
     advertisements_required=st.booleans(),
+    is_expected=st.booleans(),
+    former=counts,
 )
 messages: st.SearchStrategy[LinkMessage] = st.one_of(
     hellos,

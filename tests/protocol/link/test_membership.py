@@ -16,12 +16,15 @@ from sapwood.protocol.link.handshake import (
     Ack,
     GivenUp,
     Goodbye,
+    Hello,
     Resume,
+    Welcome,
 )
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.link.membership import WINDOW_BYTES_MIN
-from sapwood.protocol.messages import Missed, Subscribe
+from sapwood.protocol.messages import CODEC, ClientMoved, Missed, Subscribe, TableComplete
 from sapwood.protocol.ports import ClientOrder, Remember, Row
+from sapwood.wire.frames import ENVELOPE_SIZE, HEADER_SIZE
 
 PATIENT = LinkLimits(silence_seconds=60.0)
 
@@ -136,7 +139,9 @@ def test_after_an_orderly_end_a_new_session_gets_what_was_not_acknowledged_too()
     assert (again.missed, net.nodes["B1"].counts["given_up"]) == (0, 0)
 
 
-def gaps(*, orderly: bool, lost: int = -1, session: int = 2) -> list[int]:
+def gaps(
+    *, orderly: bool, lost: int = -1, expected: tuple[str, ...] = ("B1",), former: int = 1
+) -> list[int]:
     """What a subscriber at B1 is told of notifications that ended with a session of B2."""
     net, _ = network()
     subscriber = net.client("s", "B1")
@@ -147,7 +152,7 @@ def gaps(*, orderly: bool, lost: int = -1, session: int = 2) -> list[int]:
         broker.say(Goodbye(SHUTDOWN, lost=lost))
     else:
         broker.leave()
-    neighbour(net, session=session)
+    neighbour(net, session=70, expected=expected, former=former)
     net.advance(0.1)
     return [one.count for one in subscriber.told if isinstance(one, Missed)]
 
@@ -156,7 +161,68 @@ def test_what_ended_with_the_old_session_is_told_to_subscribers() -> None:
     assert gaps(orderly=True, lost=0) == []  # nothing, and it is known
     assert gaps(orderly=True, lost=7) == [7]
     assert gaps(orderly=False) == [0]  # nobody knows how many
-    assert gaps(orderly=True, lost=0, session=3) == [0]  # the second one may have taken part
+    assert gaps(orderly=True, lost=0, expected=("B7",)) == [0]  # it takes part without B1
+    assert gaps(orderly=True, lost=0, former=69) == [0]  # who knows what that session did
+
+
+@pytest.mark.parametrize(
+    ("former", "session", "expected", "told"),
+    [
+        ((1,), 1, (), []),
+        ((1,), 1, ("B1",), []),
+        ((1,), 2, (), [0]),
+        ((), 2, (), []),
+        ((), 2, ("B1",), [0]),
+    ],
+    ids=["as before", "as before, restarted", "a new session", "unknown", "forgotten here"],
+)
+def test_what_ended_with_both_ends_of_a_link_is_told_to_subscribers(
+    former: tuple[int, ...], session: int, expected: tuple[str, ...], told: list[int]
+) -> None:
+    """B1 was restarted, and perhaps B2 while B1 was down: what B2 kept for B1 is gone."""
+    names = ("B2",) * len(former)
+    net, _ = network(session=9, expected=names, expected_sessions=former)
+    subscriber = net.client("s", "B1")
+    subscriber.tell(Subscribe("1", "n >= 0"))
+    neighbour(net, session=session, expected=expected).tell(TableComplete())
+    net.advance(1.0)
+    assert [one.count for one in subscriber.told if isinstance(one, Missed)] == told
+
+
+def test_credit_that_was_withheld_in_the_hello_is_given_with_the_stream() -> None:
+    """The tables are restored between hello and welcome: nothing else would say so."""
+    net = Network()
+    found = net.listen("B2")
+    node = net.add("B1", "B2", session=2, expected=("B2", "B3"), former=1, restore_seconds=1.0)
+    hello = found[0].last(Hello)
+    assert (hello.credit, hello.expected, hello.former) == (0, ("B2", "B3"), 1)
+    net.advance_until(lambda: not node.broker.is_restoring)
+    found[0].say(Welcome(id="B2", session=1, version=1, credit=2**20))
+    net.advance(0.1)
+    assert node.peers["B2"].line is not None
+    assert found[0].last(Ack).credit > 0
+
+
+def test_reports_and_moves_for_a_session_go_to_the_next_one() -> None:
+    """Once, though moves are told anew; and behind what is older than the move."""
+    net, publisher = network()
+    third = net.add("B3", "B1")
+    net.advance(0.5)
+    broker = neighbour(net).subscribe("n >= 0")
+    net.advance(0.1)
+    broker.leave()
+    publisher.publish("p.1", 1, 2)
+    net.client("c", "B1", streams=3, is_astray=True).publish("c.1", 1, 1)
+    third.peers["B1"].channel.push_control(CODEC.encode(Missed(4, "B4-B3")))
+    third.touch(third.peers["B1"])
+    net.advance(1.0)
+    publisher.publish("p.1", 1, 1)
+    again = neighbour(net, session=2)
+    told = [one for one in again.told if isinstance(one, Missed | ClientMoved)]
+    assert told == [ClientMoved("c.1", 3), Missed(4, "B4-B3")]
+    assert again.got == [("p.1", 1), ("p.1", 2), ("c.1", 1), ("p.1", 3)]
+    moved_at = again.frames.index(CODEC.encode(ClientMoved("c.1", 3))[HEADER_SIZE:])
+    assert sum(len(body) == ENVELOPE_SIZE for body in again.frames[:moved_at]) == 2
 
 
 def test_a_broker_that_cannot_restart_begins_anew() -> None:

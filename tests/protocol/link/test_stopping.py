@@ -5,6 +5,7 @@ from __future__ import annotations
 from protocol.joined import CREDIT, Network, RawPeer, hello_of, line_of
 from sapwood.protocol.link.handshake import BROKER, LEAVING, SHUTDOWN, Ack, Goodbye
 from sapwood.protocol.link.stopping import LINGER_SECONDS
+from sapwood.protocol.messages import Missed, TableComplete
 from sapwood.protocol.ports import Stop, Stopped
 
 
@@ -134,3 +135,29 @@ def test_what_neighbours_kept_reaches_the_next_session() -> None:
     net.advance(5.0)
     assert sequences(left) == list(range(1, count + 1))
     assert left.missed == 0
+
+
+def expecting(net: Network) -> list[RawPeer]:
+    """B1, which was restarted and expects three neighbours, and two of them."""
+    net.add("B1", session=5, expected=("B2", "B3", "B4"), restore_seconds=2.0, leave_seconds=1.0)
+    around = [net.dial("B1").say(hello_of(name, role=BROKER)) for name in ("B2", "B3")]
+    net.advance(0.1)
+    return around
+
+
+def test_who_was_still_to_be_told_of_a_loss_is_told_that_its_extent_is_not_known() -> None:
+    net = Network()
+    second, third = expecting(net)
+    second.tell(Missed(3, "X-B2"))  # it waits for B4, which may be concerned
+    net.stop("B1")
+    assert (second.goodbye.lost, third.goodbye.lost) == (-1, -1)
+
+
+def test_whose_table_came_too_late_may_have_missed_something_at_the_end() -> None:
+    net = Network()
+    second, third = expecting(net)
+    second.tell(TableComplete())
+    net.advance(2.0)
+    assert not net.nodes["B1"].broker.is_restoring
+    net.stop("B1")
+    assert (second.goodbye.lost, third.goodbye.lost) == (0, -1)

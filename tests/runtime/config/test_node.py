@@ -37,10 +37,11 @@ def test_whatever_is_set_is_passed_on() -> None:
         stabilization=stabilization,
         tree=tree,
     )
-    config = node_config(settings, 7, Remember(("B2", "B3"), (4, 5)), was_part=False)
+    config = node_config(settings, 7, Remember(("B2", "B3"), (4, 5)), was_part=False, former=6)
     assert (config.network, config.token, config.routing) == ("other", "secret", "merging")
     assert (config.joins, config.addresses) == (settings.join, settings.advertise)
     assert (config.expected, config.expected_sessions) == (("B2", "B3"), (4, 5))
+    assert config.former == 6
     assert (config.restore_seconds, config.link) == (3.0, link)
     assert (config.stabilization, config.tree) == (stabilization, tree)
     assert config.advertisements_required

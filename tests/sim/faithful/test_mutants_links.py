@@ -15,7 +15,9 @@ import pytest
 
 from sapwood.protocol.client.deliveries import Deliveries
 from sapwood.protocol.client.publishing import Publishing
+from sapwood.protocol.client.streams import Streams
 from sapwood.protocol.fences import Fences
+from sapwood.protocol.gaps import Gaps
 from sapwood.protocol.link import keepalive
 from sapwood.protocol.link.admission import Admission
 from sapwood.protocol.link.channel import Channel
@@ -58,6 +60,10 @@ def crossed_at_first() -> None:
 
 def orderly_restart() -> None:
     restart(0, 1.0)
+
+
+def orderly_restart_after_a_while() -> None:
+    restart(0, 5.0)
 
 
 @dataclass(frozen=True)
@@ -153,6 +159,32 @@ def challenged_whoever_it_is(original: Any) -> Any:
     return unanswered
 
 
+def sessions_are_counted(original: Any) -> Any:
+    """Whether a session was left out is read off its number, which is a time."""
+
+    def report_lost(self: Membership, before: Any, peer: Any, now: float) -> None:
+        peer.former = peer.session - 1
+        original(self, before, peer, now)
+
+    return report_lost
+
+
+def expected_by_everybody(original: Any) -> Any:
+    def report_lost(self: Membership, before: Any, peer: Any, now: float) -> None:
+        peer.expects_us, peer.former = True, before.session
+        original(self, before, peer, now)
+
+    return report_lost
+
+
+def astray_until_the_next_welcome(original: Any) -> Any:
+    def begin(self: Streams, welcome: Any) -> None:
+        original(self, welcome)
+        self.is_astray = False
+
+    return begin
+
+
 def restored_at_once(original: Any) -> Any:
     return property(lambda self: False)
 
@@ -179,7 +211,7 @@ MUTANTS = {
     ),
     "sent is taken for arrived": Mutant(MemorySpool, "rewind", partly_rewound),
     "given up is not counted": Mutant(Channel, "miss", nothing),
-    "losses are not reported": Mutant(Membership, "report", nothing),
+    "losses are not reported": Mutant(Gaps, "_missed_here", lambda _: lambda *_: []),
     "back-off never ends": Mutant(Dialing, "_fail", attempts_end),
     "in flight is repeated": Mutant(Publishing, "begin_anew", repeated_to_the_next_broker),
     "restored at once": Mutant(
@@ -209,6 +241,15 @@ MUTANTS = {
     ),
     "late neighbours are not told": Mutant(
         Restoration, "_told_late", lambda _: lambda *_: [], swarm_of(339, 595, 13404)
+    ),
+    "sessions are counted": Mutant(
+        Membership, "_report_lost", sessions_are_counted, scene_of(orderly_restart_after_a_while)
+    ),
+    "every session is the next one": Mutant(
+        Membership, "_report_lost", expected_by_everybody, swarm_of(19526)
+    ),
+    "what went astray is forgotten": Mutant(
+        Streams, "begin", astray_until_the_next_welcome, swarm_of(99, 187, 6479)
     ),
     "credit is never withheld": Mutant(
         Flow,

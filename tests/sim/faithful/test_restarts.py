@@ -27,6 +27,26 @@ def test_an_orderly_restart_in_the_middle_loses_nothing(seed: int, down_seconds:
     assert left.reports == []
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_one_broker_after_the_other_is_restarted_and_nobody_misses_anything(seed: int) -> None:
+    """An upgrade of all that are in the middle, one of them twice."""
+    network = line(5, seed)
+    left = client(network, "left.1", "B1", "n >= 0")
+    client(network, "right.1", "B5")
+    load = Publisher(network, "right.1", rate=100)
+    for name in ("B2", "B3", "B3", "B4"):
+        network.driver.run(3)
+        network.stop(name)
+        network.driver.run(3)
+        assert name not in network.nodes
+        network.restart(name)
+    network.driver.run(5)
+    load.stop()
+    assert network.driver.run_until(network.is_idle, 20)
+    assert sequences(left, "right.1") == list(range(1, load.count + 1))
+    assert left.reports == []
+
+
 @pytest.mark.parametrize("how", list(Crash))
 @pytest.mark.parametrize("seed", range(5))
 def test_a_crash_in_the_middle_loses_what_was_inside_and_says_so(seed: int, how: Crash) -> None:

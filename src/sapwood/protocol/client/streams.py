@@ -36,7 +36,8 @@ class Streams:
         """How many a broker may have begun, whether its welcome came or not: each hello may have.
         The broker that was told the highest number has the session now."""
         self.is_astray = False
-        """Whether a broker may have begun one and its welcome was lost."""
+        """Whether a broker may ever have begun one whose welcome was lost. It may have told others,
+        and they remember it: so wherever the session goes on, that has to be told as well."""
         self._was_astray = False
         self._left: dict[str, Stream] = {}
         """Those that have ended here, by broker."""
@@ -59,13 +60,13 @@ class Streams:
         self._was_astray, self.is_astray = self.is_astray, True
 
     def answered(self) -> None:
-        """The broker has answered, and has begun none."""
+        """The broker has answered: the last hello is not astray. Those before it may still be."""
         self.is_astray = self._was_astray
 
     def begin(self, welcome: Welcome) -> None:
         """Begin a stream with a broker; the one before has ended."""
         self.end()
-        self.is_astray = False
+        self.answered()
         self._left.pop(welcome.id, None)
         self.current = Stream(welcome.id, welcome.session, welcome.secret)
 

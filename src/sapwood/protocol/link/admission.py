@@ -314,6 +314,8 @@ class Admission:
             features=self._features(hello),
             refresh_seconds=hello.refresh,
             routing=hello.routing,
+            expects_us=node.config.id in hello.expected,
+            former=hello.former,
             slow_policy=hello.slow_policy or node.config.client.slow_policy,
             has_moved=is_client
             and (hello.is_astray or any(one.broker != node.config.id for one in hello.resume)),
@@ -366,6 +368,8 @@ class Admission:
             secret=peer.secret,
             routing="" if peer.is_client else config.routing,
             refresh=self._refresh_seconds(hello),
+            is_expected=peer.name in config.expected,
+            former=0 if peer.is_client else config.former,
         )
 
     def _features(self, hello: Hello) -> tuple[str, ...]:

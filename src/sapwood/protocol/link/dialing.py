@@ -191,6 +191,8 @@ class Dialing:
             resume=node.membership.resumes(),
             tree=node.broker.tree.places(),
             is_open=node.broker.tree.is_open,
+            expected=config.expected,
+            former=config.former,
             credit=node.membership.credit(is_client=False),
             silence=config.link.silence_seconds,
         )
@@ -348,6 +350,8 @@ class Dialing:
             features=welcome.features,
             refresh_seconds=welcome.refresh,
             routing=welcome.routing,
+            expects_us=welcome.is_expected,
+            former=welcome.former,
         )
         peer = membership.new_peer(said)
         membership.enter(peer, line, welcome.credit, now, place=place)

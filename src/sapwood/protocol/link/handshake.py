@@ -75,8 +75,14 @@ class Hello(_LinkMessage, frozen=True, kw_only=True):
     routing: str = ""
     """Of a broker: the algorithm by which it learns and tells what is wanted."""
     resume: tuple[Resume, ...] = ()
-    """All streams of the sender that have no connection. It may not know yet whom it has dialled,
-    so a broker names all of them, and the other side goes on with its own."""
+    """All streams of the sender. It may not know yet whom it has dialled, and the other side goes
+    on with its own. Those that cannot go on are named with a count that none has: of a broker,
+    those that have a connection; of a client, those that have ended."""
+    expected: tuple[Name, ...] = ()
+    """Of a broker: the neighbours that its session before this one had to the end. It waits for
+    them before it takes part."""
+    former: Count = 0
+    """Of a broker: the number of that session; 0 if it is not known."""
     credit: Count = 0
     """How many bytes of notifications may come over this connection before the next `Ack`."""
     silence: Seconds = 0.0
@@ -96,7 +102,7 @@ class Hello(_LinkMessage, frozen=True, kw_only=True):
     streams: Count = 0
     """Of a client: how many streams this session may have begun before, at whichever brokers."""
     is_astray: bool = False
-    """Of a client: whether a broker that was told so may have begun one and never said it."""
+    """Of a client: whether a broker may ever have begun one without its being known here."""
     durable: str = ""
     """Reserved: the name of a durable subscription."""
 
@@ -127,6 +133,10 @@ class Welcome(_LinkMessage, frozen=True, kw_only=True):
     refresh: Seconds = NEVER
     """To a broker: how often the sender compares tables, in seconds. To a client: how often the
     client has to say what it subscribes to."""
+    is_expected: bool = False
+    """To a broker: whether it was a neighbour of the sender's session before, to the end."""
+    former: Count = 0
+    """To a broker: the number of that session; 0 if it is not known."""
 
 
 class Goodbye(_LinkMessage, frozen=True):

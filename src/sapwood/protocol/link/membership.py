@@ -77,8 +77,6 @@ class Membership:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self.missed: dict[str, int] = {}
-        """What neighbours gave up while this broker was restoring its tables: told afterwards."""
         config = node.config
         self._former = dict.fromkeys(config.expected, 0)
         """The sessions of the neighbours that the session before this one had."""
@@ -116,9 +114,6 @@ class Membership:
             if not peer.holders:
                 peer.channel.withheld = False
                 node.acknowledge(peer, now)
-        missed, self.missed = self.missed, {}
-        for name, count in missed.items():
-            node.bring(NotificationsMissed(name, count), now)
         self._remember()
 
     # The tree
@@ -246,7 +241,7 @@ class Membership:
         restarts = restarts and RESTART in peer.features
         if before is not None and not restarts:
             if before.in_tree:
-                self.report(before.name, 0, now)
+                self._node.bring(NotificationsMissed(before.name, 0), now)
             self.remove(before, Goodbye(REPLACED, "a newer session of the same id is here"), now)
         elif before is not None:
             self._drop_line(before, Goodbye(REPLACED, "the other side has connected again"), now)
@@ -259,7 +254,7 @@ class Membership:
         if peer.in_tree and before is not None:
             self._report_lost(before, peer, now)
         elif peer.in_tree and had_stream and RESTART not in peer.features:
-            self.report(peer.name, 0, now)
+            node.bring(NotificationsMissed(peer.name, 0), now)
         elif peer.in_tree:
             self._look_back(peer, now)
         self._remember()
@@ -301,35 +296,26 @@ class Membership:
     def _report_lost(self, before: Peer, peer: Peer, now: float) -> None:
         """What the former session had still to send ended with it.
 
-        If there was a session between the two, it may have taken part without this broker.
+        If there was a session between the two, it may have taken part without this broker, or
+        have been told of losses and ended. If the new one does not expect this broker, it takes
+        part without it.
         """
-        is_next = peer.session == before.session + 1
+        is_next = peer.expects_us and peer.former == before.session
         if not before.ended_orderly or before.lost_there or not is_next:
-            self.report(before.name, max(0, before.lost_there), now)
-
-    def report(self, name: str, count: int, now: float) -> None:
-        """Tell those concerned what was lost of a neighbour, once they are here.
-
-        A count of zero is not known, and neither is its sum with another.
-        """
-        if self._node.broker.is_restoring:
-            known = self.missed.get(name, count)
-            is_sum = name in self.missed and known and count
-            self.missed[name] = known + count if is_sum else min(known, count)
-        else:
-            self._node.bring(NotificationsMissed(name, count), now)
+            count = max(0, before.lost_there)
+            self._node.bring(NotificationsMissed(peer.name, count), now)
 
     def _look_back(self, peer: Peer, now: float) -> None:
         """Report what ended with both ends of a link.
 
         If a neighbour was restarted while this broker was down, what it had kept for this one is
-        gone, and nobody else knows of it.
+        gone, and nobody else knows of it. This broker may have forgotten such a neighbour, if it
+        has taken part without it since; but the neighbour says that they were linked.
         """
         former = self._former.get(peer.name, 0)
         self._former[peer.name] = peer.session
-        if not former or former == peer.session:
-            return
-        self.report(peer.name, 0, now)
+        if former != peer.session and (former or peer.expects_us):
+            self._node.bring(NotificationsMissed(peer.name, 0), now)
 
     def come_back(
         self,
@@ -425,7 +411,6 @@ class Membership:
         if peer.is_client:
             self._client_left(peer, since, now)
         else:
-            self.missed.pop(peer.name, None)
             node.bring(LinkDown(peer.name), now)
             self._remember()
 
@@ -450,7 +435,7 @@ class Membership:
             return
         self._node.counts["streams_reset"] += 1
         if not peer.is_client and peer.in_tree:
-            self.report(peer.name, 0, now)
+            self._node.bring(NotificationsMissed(peer.name, 0), now)
         self.remove(peer, Goodbye(SILENT, effect.reason), now)
 
     def tick(self, now: float) -> None:

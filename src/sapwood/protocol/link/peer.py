@@ -24,6 +24,11 @@ class Introduction(msgspec.Struct, frozen=True, kw_only=True):
     """Of a neighbour: how often it compares tables."""
     routing: str = ""
     """Of a neighbour: how it tells what it wants; empty if it did not say."""
+    expects_us: bool = False
+    """Of a neighbour: whether its session before this one had this broker as a neighbour, to the
+    end; so that it takes part only when this one is back."""
+    former: int = 0
+    """Of a neighbour: the number of that session; 0 if it is not known."""
     slow_policy: str = ""
     """Of a client: what happens when it does not keep up."""
     has_moved: bool = False
@@ -42,7 +47,9 @@ class Peer:
         "claimed_again",
         "congested_since",
         "ended_orderly",
+        "expects_us",
         "features",
+        "former",
         "frames_in",
         "frames_in_at_silence",
         "frames_out",
@@ -78,6 +85,8 @@ class Peer:
         self.features = said.features
         self.refresh_seconds = said.refresh_seconds
         self.routing = said.routing
+        self.expects_us = said.expects_us
+        self.former = said.former
         self.slow_policy = said.slow_policy
         self.has_moved = said.has_moved
         self.streams = said.streams

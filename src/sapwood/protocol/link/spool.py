@@ -264,9 +264,12 @@ class MemorySpool:
 
     def discard(self, frames: Collection[bytes]) -> None:
         """Forget control messages that wait."""
-        gone = [run for run in self._waiting if not run.size and run.data in frames]
-        self.control_size -= sum(len(run.data) for run in gone if run.data is not None)
-        self._waiting = deque(run for run in self._waiting if run not in gone)
+        waiting, self._waiting = self._waiting, deque()
+        for run in waiting:
+            if run.data in frames:
+                self._forget(run)
+            else:
+                self._waiting.append(run)
 
     def clear(self) -> list[FrameRun]:
         """Forget everything; the notifications that are given up by that."""

@@ -3,7 +3,7 @@
 From the first moment on nothing is taken any more: what comes is neither looked at nor
 acknowledged, so whoever sent it keeps it for the next session, or for another broker. What was
 taken is sent out, as long as there is time. Then everybody gets a goodbye that says how much of
-theirs could not be sent.
+theirs could not be sent; that is not known if they were still to be told that something is missing.
 
 A broker at the edge of the tree leaves it; one in the middle may be back soon, so its neighbours
 keep its place.
@@ -75,6 +75,8 @@ class Stopping:
             in_tree.update(node.config.expected)
         for peer in peers:
             lost = peer.channel.notifications_waiting
+            if node.broker.owes_report(peer.name):
+                lost = -1
             if peer.is_client:
                 reason = f"broker {node.config.id} is shutting down"
                 node.membership.remove(peer, Goodbye(SHUTDOWN, reason, lost=lost), now)

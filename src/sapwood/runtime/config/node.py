@@ -11,7 +11,7 @@ from sapwood.runtime.config.stabilization import with_periods
 
 
 def node_config(
-    settings: Settings, session: int, remembered: Remember, was_part: bool
+    settings: Settings, session: int, remembered: Remember, was_part: bool, former: int = 0
 ) -> NodeConfig:
     """What a node has to know, with what its data directory remembers of the last session."""
     settings = with_periods(settings)
@@ -26,6 +26,7 @@ def node_config(
         expected=remembered.neighbours,
         expected_sessions=remembered.sessions,
         expected_parent=remembered.parent,
+        former=former,
         restore_seconds=settings.restore_seconds,
         addresses=settings.advertise,
         admin=settings.admin,

@@ -39,6 +39,7 @@ class Site:
         self.config = config
         self.clock = clock
         self.session = 0
+        """The last one; larger at each start, and at least the time, as in a data directory."""
         self.data = Remember(())
         """What the data directory says of its neighbours."""
 
@@ -125,13 +126,15 @@ class FaithfulNetwork:
         return self._start(site)
 
     def _start(self, site: Site) -> Node:
-        site.session += 1
+        former = site.session
+        site.session = max(site.session + 1, int(self.kernel.now))
         config = msgspec.structs.replace(
             site.config,
             session=site.session,
             expected=site.data.neighbours,
             expected_sessions=site.data.sessions,
             expected_parent=site.data.parent,
+            former=former,
         )
         node = self.nodes[site.name] = Node(
             config, Random(self._random.getrandbits(64)), self._draw_secret
