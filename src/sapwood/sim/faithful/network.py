@@ -219,6 +219,10 @@ class FaithfulNetwork:
             for peer in node.peers.values()
         ) and all(client.is_idle for client in self.clients.values())
 
+    def has_no_waves(self) -> bool:
+        """Whether nobody is asking everybody something; brokers do so now and then."""
+        return not any(broker.waves.by_origin for broker in self.brokers.values())
+
     def is_formed(self, a: str, b: str) -> bool:
         """Whether two brokers take each other for neighbours, connected or not.
 

@@ -247,6 +247,7 @@ class CaseRun:
             lambda: not list(self._oracle().lost(start)), DELIVER_SECONDS, step=1.0
         )
         network.driver.run(1.0)
+        network.driver.run_until(network.has_no_waves, 2.0)
         yield from self.network.problems_at_rest()
         late = [str(pair) for pair in self._oracle().lost(start)]
         yield from _listed("published in the calm and not delivered", late)
