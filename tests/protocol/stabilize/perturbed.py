@@ -64,7 +64,7 @@ class TestClient:
         self.requests = Requests()
         self.refreshing = ClientRefreshing(name, self.requests)
         self.refreshing.welcomed(
-            Welcome(id=broker, session=1, version=1, features=(REFRESH,), refresh=period)
+            Welcome(id=broker, session=1, version=1, features=(REFRESH,), refresh=period), 0.0
         )
 
 

@@ -520,7 +520,7 @@ class ClientSession:
             self._begin_anew(welcome)
         else:
             self._resume(line, welcome, welcome.resumed)
-        self.refreshing.welcomed(welcome)
+        self.refreshing.welcomed(welcome, now)
         self._refresh(now)
 
     def _can_resume(self, welcome: Welcome, resumed: int) -> bool:
