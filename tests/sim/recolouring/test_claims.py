@@ -236,6 +236,54 @@ def test_t4_17_coloured_current_it_is_missing_until_the_recolouring_after() -> N
     assert until == pytest.approx(60.0 + 30.0, abs=0.2)  # t0 = 30 s was the recolouring before
 
 
+class AnyPeriod(RecolouringSettings, frozen=True, kw_only=True):
+    """Settings that let a recolour period be too short."""
+
+    def check_periods(self, brokers: int) -> None:
+        """Anything goes."""
+
+
+def lost_peer_to_peer(margin: float) -> int:
+    """What is lost with ξ = ρ + 2hδmax + `margin` when delays are as unfavourable as they can be.
+
+    Two chains of height 2. B3 refreshes just before the recolour message comes, so that the new
+    table has to wait for its next refresh, over slow links; the next recolouring is quick.
+    """
+    slow, quick, refresh = 1.0, 0.01, 10.0
+    period = refresh + 2 * 2 * slow + margin
+    settings = AnyPeriod(
+        is_hierarchical=False,
+        fault="none",
+        recolor_period=period,
+        refresh_period=refresh,
+        delay_min=quick,
+        delay_max=slow,
+    )
+    quick_from = 3 * period - 0.001
+    world: ColouredWorld
+
+    def delay(source: str, target: str, random: object) -> float:
+        return quick if world.now >= quick_from else slow
+
+    parents = {"B1": "", "B2": "B1", "B3": "B2", "B4": "B1", "B5": "B4"}
+    world = ColouredWorld(settings, parents, delay)
+    world.wanted["B3/1"] = ("B3", "topic = 1", 0.0)
+    phase = (2 * period + 2 * slow - 0.001) % refresh
+    world.underlay.kernel.at(phase, world._refresh, "B3/1")
+    world.run(3 * period - 1)
+    for _ in range(600):
+        world.publish("B5", 1)
+        world.run(0.005)
+    world.run(5)
+    return world.judge.outcome().lost
+
+
+def test_t4_17_eq_4_2_is_sharp_and_enough_peer_to_peer_too() -> None:
+    """Channels are FIFO: a subscription that leaves the root before a recolouring stays ahead."""
+    assert lost_peer_to_peer(margin=-0.1) > 0
+    assert lost_peer_to_peer(margin=0.01) == 0
+
+
 # --- T4.18: every kind of fault, within its bound ------------------------------------------------
 
 
