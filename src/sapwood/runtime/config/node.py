@@ -36,5 +36,7 @@ def node_config(
         leave_seconds=settings.leave_seconds,
         link=settings.link,
         client=settings.client,
+        stabilization=settings.stabilization,
+        tree=settings.tree,
         recording=bool(settings.trace.directory),
     )
