@@ -13,13 +13,14 @@ from typing import Any
 
 import msgspec
 
-from sapwood.errors import SapwoodError
+from sapwood.errors import RoutingError, SapwoodError
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
+from sapwood.matching.shared import SharedIndex
 from sapwood.protocol.config import BrokerConfig
-from sapwood.protocol.core import Core, ParseFilter
+from sapwood.protocol.core import IMPOSSIBLE, REBIRTH_CHANGED, Core, ParseFilter
 from sapwood.protocol.drops import Drop
-from sapwood.protocol.effects import Effect, Send
+from sapwood.protocol.effects import Effect, Reborn, Send
 from sapwood.protocol.events import (
     ClientDown,
     ClientUp,
@@ -30,9 +31,11 @@ from sapwood.protocol.events import (
     LinkUp,
     NeighbourAway,
     NeighbourBack,
+    Roster,
+    RoutingChanged,
     Tick,
 )
-from sapwood.protocol.forwarding import SharedHeads
+from sapwood.protocol.forwarding import Forwarding, SharedHeads
 from sapwood.protocol.gaps import Gaps
 from sapwood.protocol.inbound import Admission, DecodeHead, FrameReader
 from sapwood.protocol.machine import EventHandler, Machine, MessageHandler
@@ -41,6 +44,9 @@ from sapwood.protocol.moves import Moves
 from sapwood.protocol.neighbours import RESTART, Neighbour
 from sapwood.protocol.restoration import Restoration
 from sapwood.protocol.settling import Settling
+from sapwood.protocol.stabilize.audit import Audit, Shadow
+from sapwood.protocol.stabilize.rebirth import primary_of, restore
+from sapwood.protocol.stabilize.roster import agree, missed_events, strangers
 from sapwood.protocol.subscribing import Subscribing
 from sapwood.protocol.survey import Surveying
 from sapwood.protocol.waves import Waves
@@ -64,12 +70,22 @@ class Broker(Core):
         heads: SharedHeads | None = None,
         parse: ParseFilter = Filter,
     ) -> None:
+        self.decode = decode
         super().__init__(config, heads, parse)
+
+    def begin(self) -> None:
+        """Begin with nothing: tables, machines, and how they are wired."""
+        super().begin()
+        self._wire()
+
+    def _wire(self) -> None:
+        """Make the machines, and tables of what each of them handles."""
         self.restoration = Restoration(self)
         self.waves = Waves(self, self.restoration)
         self.settling = Settling(self, self.waves)
-        gaps = Gaps(self, self.restoration)
+        self.gaps = gaps = Gaps(self, self.restoration)
         self.moves = Moves(self, gaps)
+        self.audit = Audit(self)
         self.machines: tuple[Machine, ...] = (
             Subscribing(self, self.settling),
             self.moves,
@@ -78,6 +94,7 @@ class Broker(Core):
             self.settling,
             Surveying(self, self.waves),
             gaps,
+            self.audit,
         )
         """In the order in which they are told of what happens."""
         self._timed = [one for one in self.machines if type(one).next_at is not Machine.next_at]
@@ -87,9 +104,9 @@ class Broker(Core):
             refusal=self.refusal,
             refused=self._refused,
             control=self._decoded,
-            restricts_clients=config.advertisements_required,
+            restricts_clients=self.config.advertisements_required,
         )
-        self.receive = FrameReader(self.forwarding, admission, self.drops, decode).read
+        self.receive = FrameReader(self.forwarding, admission, self.drops, self.decode).read
         """Takes frames from a source: `handle` with `FramesReceived`, without an object for it."""
         self._handlers: dict[type, EventHandler] = {
             ControlReceived: self._control_received,
@@ -99,6 +116,7 @@ class Broker(Core):
             NeighbourBack: self._neighbour_back,
             ClientUp: self._client_up,
             ClientDown: self._client_down,
+            Roster: self._roster,
             Tick: self._tick,
         }
         self._from_neighbours: dict[type, list[MessageHandler]] = {}
@@ -112,18 +130,79 @@ class Broker(Core):
 
     def handle(self, event: Event, now: float) -> list[Effect]:
         """Take an event; what the driver has to do because of it, in order."""
-        if type(event) is FramesReceived:  # by far the most frequent
-            return self.receive(event.source, event.data, now)
-        return self._handlers[type(event)](event, now)
+        try:
+            if type(event) is FramesReceived:  # by far the most frequent
+                return self.receive(event.source, event.data, now)
+            return self._handlers[type(event)](event, now)
+        except Exception as problem:
+            if type(event) is RoutingChanged and isinstance(problem, RoutingError):
+                raise  # whoever asked for it has asked for something impossible
+            return self.fault(problem, now)
+
+    # Faults
+
+    def fault(self, problem: Exception, now: float) -> list[Effect]:
+        """An exception where there must be none: raise it, or build all anew (``rebirth``).
+
+        Whoever calls `receive` catches what it raises and comes here, so that the usual way costs
+        nothing.
+        """
+        if self.config.raises_faults:
+            raise problem
+        primary = primary_of(self, getattr(self, "waves", None))
+        period = self.config.stabilization.refresh_seconds
+        is_again = primary.reborn_at is not None and 0 <= now - primary.reborn_at <= period
+        self.faults = primary.faults
+        self.faults[IMPOSSIBLE] += 1
+        self.reborn_at = now
+        self.begin()
+        self.restoration.renounce()
+        restore(self, primary)
+        return [
+            Reborn(f"{type(problem).__name__}: {problem}", is_again),
+            *self.waves.refuse(primary.waiting),
+            *self._missed_anything(),
+        ]
+
+    def _missed_anything(self) -> list[Effect]:
+        """Tell everybody that notifications may have gone astray here."""
+        return self.gaps.pass_on(self.id, 0, f"{self.id}-{self.id}", None)
+
+    def _renew(self, shadow: Shadow) -> list[Effect]:
+        """Put what an audit has built in the place of what was there, and go on with it."""
+        for table in self.tables:
+            table.take_shadow()
+        old, self.forwarding = (
+            self.forwarding,
+            Forwarding(self.config.remembered_max, self.heads, shadow.index),
+        )
+        if isinstance(old.index, SharedIndex):
+            old.index.clear()
+        for name in self.neighbours.tree():
+            self.forwarding.open(name, everything=self.neighbours[name].is_flooded)
+        self.forwarding.shares_publishers = not self.fences
+        machines = {machine.name: machine for machine in self.machines}
+        self._wire()
+        for machine in self.machines:
+            machine.inherit(machines[machine.name])
+        if not shadow.is_changed and old.neighbours == self.forwarding.neighbours:
+            return self.tell_all()
+        self.faults[REBIRTH_CHANGED] += 1
+        return [*self.tell_all(), *self._missed_anything()]
 
     @property
     def next_at(self) -> float | None:
         """When the driver has to bring the next `Tick` at the latest; None if nothing is due."""
         first: float | None = None
-        for machine in self._timed:
-            at = machine.next_at
-            if at is not None and (first is None or at < first):
-                first = at
+        try:
+            for machine in self._timed:
+                at = machine.next_at
+                if at is not None and (first is None or at < first):
+                    first = at
+        except Exception:
+            if self.config.raises_faults:
+                raise
+            return float("-inf")  # the tick will find the fault
         return first
 
     @property
@@ -251,8 +330,22 @@ class Broker(Core):
             return self.drops.count(Drop.CLIENT_UNKNOWN, name)
         return self._all(lambda machine: machine.client_down(name, now))
 
+    def _roster(self, event: Roster, now: float) -> list[Effect]:
+        """Agree with the driver about who is linked and connected."""
+        effects: list[Effect] = []
+        for missed in missed_events(self, event):
+            effects += self._handlers[type(missed)](missed, now)
+        for link in event.links:
+            agree(self.neighbours[link.neighbour], link)
+        gone = strangers(self)
+        for name in gone:
+            self.forget(name)
+        return [*effects, *self.tell_all()] if gone else effects
+
     def _tick(self, event: Tick, now: float) -> list[Effect]:
-        return self._all(lambda machine: machine.tick(now))
+        effects = self._all(lambda machine: machine.tick(now))
+        shadow = self.audit.take_complete()
+        return effects if shadow is None else effects + self._renew(shadow)
 
     def _all(self, notify: Callable[[Machine], list[Effect]]) -> list[Effect]:
         """Let all machines know of something, in order."""

@@ -42,4 +42,15 @@ class Record(_Effect, frozen=True):
     fields: dict[str, Any]
 
 
-Effect: TypeAlias = Forward | Send | Dismiss | Record
+class Reborn(_Effect, frozen=True):
+    """The broker found its state impossible and has built it anew from its entries.
+
+    The driver says again who is linked and connected (`Roster`).
+    """
+
+    reason: str
+    is_again: bool
+    """Whether that happened a short time ago already: then only a new session helps."""
+
+
+Effect: TypeAlias = Forward | Send | Dismiss | Record | Reborn

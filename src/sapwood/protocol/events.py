@@ -119,6 +119,18 @@ class Tick(_Event, frozen=True):
     """
 
 
+class Roster(_Event, frozen=True):
+    """Who is linked and connected, as the driver knows it: the broker must agree.
+
+    Brought every so often. In a network without faults nothing follows from it.
+    """
+
+    links: tuple[LinkUp, ...]
+    away: tuple[str, ...]
+    """Those of the links whose other end cannot be reached for the time being."""
+    clients: tuple[str, ...]
+
+
 Event: TypeAlias = (
     FramesReceived
     | ControlReceived
@@ -132,5 +144,6 @@ Event: TypeAlias = (
     | ClientUp
     | ClientArrived
     | ClientDown
+    | Roster
     | Tick
 )

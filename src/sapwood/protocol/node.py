@@ -17,7 +17,7 @@ from random import Random
 from typing import Any, Final
 
 from sapwood.protocol.broker import Broker
-from sapwood.protocol.effects import Dismiss, Effect, Forward, Send
+from sapwood.protocol.effects import Dismiss, Effect, Forward, Reborn, Send
 from sapwood.protocol.events import Event, Tick
 from sapwood.protocol.link.admission import CHALLENGE_PING, Admission
 from sapwood.protocol.link.dialing import Dialing
@@ -25,7 +25,6 @@ from sapwood.protocol.link.flow import DISCONNECT, Flow
 from sapwood.protocol.link.handshake import (
     LEAVING,
     PROTOCOL,
-    REPLACED,
     SHUTDOWN,
     SLOW_CONSUMER,
     Ack,
@@ -37,9 +36,7 @@ from sapwood.protocol.link.handshake import (
     Pong,
     Welcome,
 )
-from sapwood.protocol.link.keepalive import (
-    Keepalive,
-)
+from sapwood.protocol.link.keepalive import Keepalive
 from sapwood.protocol.link.line import Frames, Line, lone_ack
 from sapwood.protocol.link.membership import Membership
 from sapwood.protocol.link.peer import Peer
@@ -307,7 +304,10 @@ class Node:
             self.rows.published(peer, data, now)
         peer.frames_in += frames
         is_due = peer.channel.count(frames, size)
-        effects = self.broker.receive(peer.name, data, now)
+        try:
+            effects = self.broker.receive(peer.name, data, now)
+        except Exception as problem:  # noqa: BLE001 - whatever it is, the state is wrong
+            effects = self.broker.fault(problem, now)
         if len(effects) == 1 and type(effects[0]) is Forward:
             self._pass_on(effects[0], peer, now)
         elif effects:
@@ -424,7 +424,9 @@ class Node:
             if kind is Send:
                 self._send(effect, now)  # type: ignore[arg-type]
             elif kind is Dismiss:
-                self._dismiss(effect, now)  # type: ignore[arg-type]
+                self.membership.dismiss(effect, now)  # type: ignore[arg-type]
+            elif kind is Reborn:
+                self.membership.reborn(effect, now)  # type: ignore[arg-type]
             elif self._is_recording:
                 at = now if recorded_at is None else recorded_at
                 self.rows.asked(effect, at)  # type: ignore[arg-type]
@@ -490,11 +492,6 @@ class Node:
             self._to_flush[peer.name] = None
         elif effect.destination == self.config.id and isinstance(message, Surveyed | Refused):
             self.admission.surveyed(message, now)
-
-    def _dismiss(self, effect: Dismiss, now: float) -> None:
-        peer = self.peers.get(effect.client)
-        if peer is not None and peer.is_client:
-            self.membership.remove(peer, Goodbye(REPLACED, effect.reason), now)
 
     def new_survey(self) -> int:
         """The number of a new survey."""

@@ -154,12 +154,31 @@ class Remember(_Effect, frozen=True):
     """Of each of them, in the same order: whatever an older one had kept ended with it."""
 
 
+class Restart(_Effect, frozen=True):
+    """Begin a new session in the same process: end all connections, and drive a new machine.
+
+    The state of this one is impossible, and to build it anew from what it holds did not help.
+    """
+
+    reason: str
+
+
 class Stopped(_Effect, frozen=True):
     """Everything has been said; the process may end."""
 
 
 DriverEffect: TypeAlias = (
-    Write | Close | Abort | Dial | Row | ClientOrder | Joined | JoinFailed | Remember | Stopped
+    Write
+    | Close
+    | Abort
+    | Dial
+    | Row
+    | ClientOrder
+    | Joined
+    | JoinFailed
+    | Remember
+    | Restart
+    | Stopped
 )
 
 

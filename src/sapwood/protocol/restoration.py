@@ -183,6 +183,11 @@ class Restoration(Machine):
         if self.until is None:
             self.until = now + self.core.config.restore_seconds
 
+    def renounce(self) -> None:
+        """Wait for nobody's table any more: what this broker holds is what it goes on with."""
+        self.missing.clear()
+        self.missing_advertisements.clear()
+
     def _expect_no_more(self, neighbour: str) -> None:
         """The table of a neighbour is complete, or never will be said to be."""
         self.missing.pop(neighbour, None)

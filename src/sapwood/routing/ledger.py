@@ -73,6 +73,41 @@ class EdgeLedger:
         self._strategy.take_touched()
         self._differing = dict.fromkeys(self.owed())
 
+    def follow(self, live: EdgeLedger) -> None:
+        """Share with another ledger of the same edge what the neighbour was told.
+
+        Until an entry brings it, everything that was told is not owed here.
+        """
+        self.told = live.told
+        self._differing = {**dict.fromkeys(self.told), **self._differing}
+        self.look_again(list(self._differing))
+
+    def settle(self) -> None:
+        """Take everything that is owed as told."""
+        self._strategy.take_touched()
+        self.told = dict(self.owed())
+        self._differing = {}
+
+    def look_again(self, ids: Iterable[str]) -> None:
+        """See whether something under these ids has to be said, since they were told meanwhile."""
+        told, owed, differing = self.told, self.owed(), self._differing
+        for one in ids:
+            if told.get(one) == owed.get(one):
+                differing.pop(one, None)
+            else:
+                differing[one] = None
+
+    def is_like(self, other: EdgeLedger) -> bool:
+        """Whether the same is owed here as there, by ids, and the same is still to be said."""
+        self.note_changes()
+        other.note_changes()
+        return (
+            self.algorithm == other.algorithm
+            and self.owed().keys() == other.owed().keys()
+            and self._differing.keys() == other._differing.keys()
+            and self._admitted == other._admitted
+        )
+
     def owed(self) -> Mapping[str, Filter]:
         """Everything the neighbour is owed now, by id; it changes with the entries."""
         return self._strategy.owed()
@@ -99,14 +134,8 @@ class EdgeLedger:
         then, and the order of what is said does not depend on who looked when.
         """
         touched = self._strategy.take_touched()
-        if not touched:
-            return
-        told, owed, differing = self.told, self.owed(), self._differing
-        for told_id in touched:
-            if told.get(told_id) == owed.get(told_id):
-                differing.pop(told_id, None)
-            else:
-                differing[told_id] = None
+        if touched:
+            self.look_again(touched)
 
     def problems(self) -> list[str]:
         """What is wrong with the memory of what differs."""

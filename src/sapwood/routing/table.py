@@ -4,6 +4,9 @@ Subscriptions and advertisements spread in the same way: each has such a table o
 may have another one for its *scope*: then a neighbour is owed only the entries that overlap one of
 its own entries there. Subscriptions travel only towards advertisements they overlap, so the table
 of advertisements is the scope of that of subscriptions.
+
+While a table is audited it has a *shadow*: another table that is filled with the same entries anew,
+and follows every change meanwhile. When it has all of them it takes the place of what was there.
 """
 
 from __future__ import annotations
@@ -23,6 +26,8 @@ class RoutingTable:
     def __init__(self, scope: RoutingTable | None = None) -> None:
         self.scope = scope
         self.ledgers: dict[str, EdgeLedger] = {}
+        self.shadow: RoutingTable | None = None
+        """The same, being built anew."""
         self._entries: dict[str, dict[str, Filter]] = {}
 
     def __len__(self) -> int:
@@ -33,6 +38,10 @@ class RoutingTable:
         """All entries, by destination in the order of arrival."""
         for destination in self._entries:
             yield from self.of(destination)
+
+    def destinations(self) -> list[str]:
+        """Those who have entries, in the order of their first ones."""
+        return list(self._entries)
 
     def of(self, destination: str) -> list[Entry]:
         """The entries of one destination."""
@@ -55,12 +64,16 @@ class RoutingTable:
         if known is not None:
             self.remove(entry.destination, entry.id)
         self._entries.setdefault(entry.destination, {})[entry.id] = entry.filter
+        if self.shadow is not None:
+            self.shadow.add(entry)
         for neighbour, ledger in self.ledgers.items():
             if neighbour != entry.destination and self.is_within(neighbour, entry.filter):
                 ledger.add(entry)
 
     def remove(self, destination: str, entry_id: str) -> Entry | None:
         """Take out what a destination wants under an id, if there is such an entry."""
+        if self.shadow is not None:
+            self.shadow.remove(destination, entry_id)
         own = self._entries.get(destination)
         if own is None or entry_id not in own:
             return None
@@ -81,16 +94,34 @@ class RoutingTable:
             if self.is_within(neighbour, entry.filter):
                 ledger.add(entry)
         self.ledgers[neighbour] = ledger
+        if self.shadow is not None:
+            self.shadow.open(neighbour, algorithm)
+            self.shadow.ledgers[neighbour].follow(ledger)
 
     def close(self, neighbour: str) -> None:
         """Owe a neighbour nothing any more; it is not told."""
         self.ledgers.pop(neighbour, None)
+        if self.shadow is not None:
+            self.shadow.close(neighbour)
 
     def switch(self, neighbour: str, algorithm: str) -> None:
         """Let another algorithm say what a neighbour is owed."""
         ledger = self.ledgers.get(neighbour)
         if ledger is not None:
             ledger.switch(algorithm, self._of_others(neighbour))
+        if self.shadow is not None:
+            self.shadow.switch(neighbour, algorithm)
+
+    def renew(self, neighbour: str) -> None:
+        """A neighbour has lost all it was told: everything owed is new to it."""
+        ledger = self.ledgers.get(neighbour)
+        if ledger is None:
+            return
+        ledger.renew()
+        shadow = None if self.shadow is None else self.shadow.ledgers.get(neighbour)
+        if shadow is not None:
+            shadow.renew()
+            shadow.follow(ledger)
 
     def is_within(self, neighbour: str, filter: Filter) -> bool:
         """Whether a neighbour is concerned by entries with a filter."""
@@ -100,6 +131,8 @@ class RoutingTable:
 
     def rescope(self, neighbour: str) -> None:
         """The scope of a neighbour has changed: see which entries are within it now."""
+        if self.shadow is not None:
+            self.shadow.rescope(neighbour)
         ledger = self.ledgers.get(neighbour)
         if ledger is None or not ledger.is_scoped:
             return
@@ -137,7 +170,43 @@ class RoutingTable:
                 continue
             said = ledger.take()
             if said:
+                self._note_told(neighbour, said)
                 yield neighbour, said
+
+    def _note_told(self, neighbour: str, said: Difference) -> None:
+        """Let the shadow know what a neighbour was told."""
+        shadow = None if self.shadow is None else self.shadow.ledgers.get(neighbour)
+        if shadow is not None:
+            shadow.look_again([*(one for one, _ in said.subscribe), *said.unsubscribe])
+
+    # Built anew
+
+    def cast_shadow(
+        self, scope: RoutingTable | None, algorithms: Mapping[str, str]
+    ) -> RoutingTable:
+        """Begin to build the same anew, for neighbours with their algorithms, without any entry.
+
+        It follows what happens here.
+        """
+        shadow = RoutingTable(scope)
+        for neighbour, algorithm in algorithms.items():
+            shadow.open(neighbour, algorithm)
+            ledger = self.ledgers.get(neighbour)
+            if ledger is not None:
+                shadow.ledgers[neighbour].follow(ledger)
+        self.shadow = shadow
+        return shadow
+
+    def take_shadow(self) -> None:
+        """Go on with what was built anew."""
+        if self.shadow is not None:
+            self.ledgers = self.shadow.ledgers
+            self.shadow = None
+
+    def note_changes(self) -> None:
+        """Let all ledgers see which ids differ after what has changed."""
+        for ledger in self.ledgers.values():
+            ledger.note_changes()
 
     def problems(self) -> Iterator[str]:
         """What is wrong with the ledgers."""

@@ -22,6 +22,7 @@ from sapwood.protocol.ports import (
     Joined,
     JoinFailed,
     Remember,
+    Restart,
     Row,
     Stop,
     Stopped,
@@ -61,8 +62,7 @@ class Server:
         self._tell = tell
         self._data = DataDirectory(settings)
         session = self._data.next_session()
-        config = node_config(settings, session, self._data.neighbours, self._data.was_part)
-        self.node = Node(config, Random(), secrets.token_hex)
+        self.node = self._new_node(session)
         self._tls = server_context(settings.tls)
         self.driver = Driver(self.node, self.clock, self._do, client_context(settings.tls))
         self.tracer = make_tracer(settings, session)
@@ -80,6 +80,7 @@ class Server:
             JoinFailed: self._note_failed,
             Remember: self._data.note_neighbours,
             Stopped: lambda effect: self._stopped.set(),
+            Restart: self._restart,
         }
 
     @property
@@ -162,6 +163,18 @@ class Server:
 
     def _do(self, effect: object) -> None:
         self._effects[type(effect)](effect)
+
+    def _restart(self, effect: Restart) -> None:
+        """Begin a new session in this process: the state of the old one was impossible."""
+        self._tell(f"broker {self.settings.id}: begins a new session: {effect.reason}")
+        self.node = self._new_node(self._data.next_session())
+        self._status = StatusTaker(self.node, self.settings, self._rates, self.tracer)
+        self.driver.replace(self.node)
+
+    def _new_node(self, session: int) -> Node:
+        data = self._data
+        config = node_config(self.settings, session, data.neighbours, data.was_part)
+        return Node(config, Random(), secrets.token_hex)
 
     def _record(self, row: Row) -> None:
         if self.tracer is not None:

@@ -20,7 +20,7 @@ from sapwood.errors import TopologyError
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 from sapwood.protocol.broker import Broker, BrokerConfig
-from sapwood.protocol.effects import Dismiss, Forward, Record, Send
+from sapwood.protocol.effects import Dismiss, Forward, Reborn, Record, Send
 from sapwood.protocol.events import (
     ClientDown,
     ClientUp,
@@ -117,6 +117,7 @@ class Network:
             Send: self._send,
             Dismiss: lambda station, effect: self.disconnect(effect.client),
             Record: self._record_effect,
+            Reborn: lambda station, effect: None,
         }
 
     # Building

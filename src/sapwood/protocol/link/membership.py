@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from sapwood.protocol.due import is_due
+from sapwood.protocol.effects import Dismiss, Reborn
 from sapwood.protocol.events import (
     ClientArrived,
     ClientDown,
@@ -20,6 +22,7 @@ from sapwood.protocol.events import (
     NeighbourAway,
     NeighbourBack,
     NotificationsMissed,
+    Roster,
 )
 from sapwood.protocol.link.channel import Channel
 from sapwood.protocol.link.handshake import (
@@ -34,7 +37,7 @@ from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.protocol.messages import CODEC, ClientMoved, Missed
 from sapwood.protocol.neighbours import RESTART
-from sapwood.protocol.ports import ClientOrder, Remember
+from sapwood.protocol.ports import ClientOrder, Remember, Restart
 from sapwood.wire.frames import HEADER_SIZE
 
 if TYPE_CHECKING:
@@ -56,6 +59,8 @@ class Membership:
         """The sessions of the neighbours that the session before this one had."""
         self._former.update(zip(config.expected, config.expected_sessions, strict=False))
         self._remembered = Remember(config.expected, config.expected_sessions)
+        self._roll_at = float("-inf")
+        """When the broker is told again who is here."""
 
     # Credit
 
@@ -157,7 +162,7 @@ class Membership:
             node.forget_peer(before, now)
         node.peers[peer.name] = peer
         self._attach(peer, line, 0, credit, now)
-        self._link_up(peer, now, restarted=bool(restarts))
+        node.bring(self._link(peer, restarted=bool(restarts)), now)
         if before is not None and restarts:
             self._inherit(peer, before, now)
         if peer.in_tree and before is not None:
@@ -168,20 +173,40 @@ class Membership:
             self._look_back(peer, now)
         self._remember()
 
-    def _link_up(self, peer: Peer, now: float, *, restarted: bool) -> None:
-        self._node.bring(
-            LinkUp(
-                peer.name,
-                peer.in_tree,
-                sends=self._node.config.routing,
-                receives=peer.routing or self._node.config.routing,
-                session=peer.session,
-                addresses=peer.addresses,
-                features=peer.features,
-                restarted=restarted,
-            ),
-            now,
+    def _link(self, peer: Peer, *, restarted: bool = False) -> LinkUp:
+        """What the broker is told of a link."""
+        return LinkUp(
+            peer.name,
+            peer.in_tree,
+            sends=self._node.config.routing,
+            receives=peer.routing or self._node.config.routing,
+            session=peer.session,
+            addresses=peer.addresses,
+            features=peer.features,
+            restarted=restarted,
         )
+
+    def dismiss(self, effect: Dismiss, now: float) -> None:
+        """The session of a client ends here, since it goes on elsewhere."""
+        peer = self._node.peers.get(effect.client)
+        if peer is not None and peer.is_client:
+            self.remove(peer, Goodbye(REPLACED, effect.reason), now)
+
+    def reborn(self, effect: Reborn, now: float) -> None:
+        """The broker has built its state anew: it may lack somebody, or need a new session."""
+        if effect.is_again:
+            self._node.do(Restart(effect.reason))
+        self.call_roll(now)
+
+    def call_roll(self, now: float) -> None:
+        """See to it that the broker knows who is here, and nobody else."""
+        node = self._node
+        peers = list(node.peers.values())
+        clients = tuple(one.name for one in peers if one.is_client)
+        node.client_count = len(clients)
+        links = tuple(self._link(one) for one in peers if not one.is_client)
+        away = tuple(one.name for one in peers if not one.is_client and one.line is None)
+        node.bring(Roster(links, away, clients), now)
 
     def _inherit(self, peer: Peer, before: Peer, now: float) -> None:
         """What was kept for the former session goes to the new one.
@@ -313,8 +338,15 @@ class Membership:
             self._remember()
 
     def tick(self, now: float) -> None:
-        """Let those go who have been away for too long, or whose control messages overran."""
+        """Let those go who have been away for too long, or whose control messages overran.
+
+        And see every so often whether the broker knows who is here.
+        """
         node = self._node
+        settings = node.config.stabilization
+        if settings.refresh != "off" and is_due(self._roll_at, now, settings.refresh_seconds):
+            self._roll_at = now + settings.refresh_seconds
+            self.call_roll(now)
         for peer in list(node.peers.values()):
             if peer.channel.is_overrun:
                 node.counts["overruns"] += 1

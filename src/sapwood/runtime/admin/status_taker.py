@@ -65,7 +65,7 @@ class StatusTaker:
                 subscriptions=len(broker.subscriptions), advertisements=len(broker.advertisements)
             ),
             drops={str(why): count for why, count in sorted(broker.drops.counts.items())},
-            counts=dict(sorted(node.counts.items())),
+            counts=dict(sorted({**node.counts, **broker.faults}.items())),
             trace=self._trace(),
         )
 
