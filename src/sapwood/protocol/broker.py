@@ -45,7 +45,7 @@ from sapwood.protocol.neighbours import RESTART, Neighbour
 from sapwood.protocol.restoration import Restoration
 from sapwood.protocol.settling import Settling
 from sapwood.protocol.stabilize.audit import Audit, Shadow
-from sapwood.protocol.stabilize.rebirth import primary_of, restore
+from sapwood.protocol.stabilize.rebirth import primary_of, restore, sound_drops, sound_faults
 from sapwood.protocol.stabilize.roster import agree, missed_events, strangers
 from sapwood.protocol.subscribing import Subscribing
 from sapwood.protocol.survey import Surveying
@@ -170,8 +170,7 @@ class Broker(Core):
 
     def _renew(self, shadow: Shadow) -> list[Effect]:
         """Put what an audit has built in the place of what was there, and go on with it."""
-        for table in self.tables:
-            table.take_shadow()
+        retired: list[object] = [one for table in self.tables for one in table.take_shadow()]
         old, self.forwarding = (
             self.forwarding,
             Forwarding(self.config.remembered_max, self.heads, shadow.index),
@@ -181,10 +180,14 @@ class Broker(Core):
         for name in self.neighbours.tree():
             self.forwarding.open(name, everything=self.neighbours[name].is_flooded)
         self.forwarding.shares_publishers = not self.fences
+        self.subscriptions.scope = self.scope
+        self.drops.recording = self.config.recording
+        self.drops.counts, self.faults = sound_drops(self), sound_faults(self)
         machines = {machine.name: machine for machine in self.machines}
         self._wire()
         for machine in self.machines:
             machine.inherit(machines[machine.name])
+        self.audit.retired = [*retired, old.index, shadow.subscriptions, shadow.advertisements]
         if not shadow.is_changed and old.neighbours == self.forwarding.neighbours:
             return self.tell_all()
         self.faults[REBIRTH_CHANGED] += 1
@@ -336,7 +339,9 @@ class Broker(Core):
         for missed in missed_events(self, event):
             effects += self._handlers[type(missed)](missed, now)
         for link in event.links:
-            agree(self.neighbours[link.neighbour], link)
+            agree(self.neighbours[link.neighbour], link, self.config.routing)
+        if self.fences.mend(self.clients, self.neighbours.tree()):
+            self.moves.fences_changed()
         gone = strangers(self)
         for name in gone:
             self.forget(name)

@@ -63,9 +63,13 @@ class Core:
         self.clients = Clients()
         self.fences = Fences()
         self.advertisements = RoutingTable()
-        scope = self.advertisements if config.spreads_advertisements else None
-        self.subscriptions = RoutingTable(scope)
+        self.subscriptions = RoutingTable(self.scope)
         self.forwarding = Forwarding(config.remembered_max, self.heads)
+
+    @property
+    def scope(self) -> RoutingTable | None:
+        """The table within which subscriptions are told, if there is one."""
+        return self.advertisements if self.config.spreads_advertisements else None
 
     # Who may send what
 

@@ -30,6 +30,8 @@ class EdgeLedger:
         self._strategy = strategy(algorithm)
         self._differing: dict[str, None] = {}
         """The ids under which owed and told differ, but for what the strategy has touched since."""
+        self._touched: dict[str, None] = {}
+        """Ids that were told by another ledger of the same edge, and not looked at since."""
         self._admitted: set[tuple[str, str]] | None = set() if is_scoped else None
         """Of a scoped ledger: destination and id of the entries that were taken in."""
 
@@ -80,7 +82,6 @@ class EdgeLedger:
         """
         self.told = live.told
         self._differing = {**dict.fromkeys(self.told), **self._differing}
-        self.look_again(list(self._differing))
 
     def settle(self) -> None:
         """Take everything that is owed as told."""
@@ -88,14 +89,9 @@ class EdgeLedger:
         self.told = dict(self.owed())
         self._differing = {}
 
-    def look_again(self, ids: Iterable[str]) -> None:
-        """See whether something under these ids has to be said, since they were told meanwhile."""
-        told, owed, differing = self.told, self.owed(), self._differing
-        for one in ids:
-            if told.get(one) == owed.get(one):
-                differing.pop(one, None)
-            else:
-                differing[one] = None
+    def touch(self, ids: Iterable[str]) -> None:
+        """Something was told under these ids without this ledger: look at them again."""
+        self._touched.update(dict.fromkeys(ids))
 
     def is_like(self, other: EdgeLedger) -> bool:
         """Whether the same is owed here as there, by ids, and the same is still to be said."""
@@ -134,8 +130,17 @@ class EdgeLedger:
         then, and the order of what is said does not depend on who looked when.
         """
         touched = self._strategy.take_touched()
-        if touched:
-            self.look_again(touched)
+        if self._touched:
+            touched = {**self._touched, **dict.fromkeys(touched)}
+            self._touched = {}
+        if not touched:
+            return
+        told, owed, differing = self.told, self.owed(), self._differing
+        for told_id in touched:
+            if told.get(told_id) == owed.get(told_id):
+                differing.pop(told_id, None)
+            else:
+                differing[told_id] = None
 
     def problems(self) -> list[str]:
         """What is wrong with the memory of what differs."""

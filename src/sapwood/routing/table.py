@@ -177,7 +177,7 @@ class RoutingTable:
         """Let the shadow know what a neighbour was told."""
         shadow = None if self.shadow is None else self.shadow.ledgers.get(neighbour)
         if shadow is not None:
-            shadow.look_again([*(one for one, _ in said.subscribe), *said.unsubscribe])
+            shadow.touch([*(one for one, _ in said.subscribe), *said.unsubscribe])
 
     # Built anew
 
@@ -197,16 +197,13 @@ class RoutingTable:
         self.shadow = shadow
         return shadow
 
-    def take_shadow(self) -> None:
-        """Go on with what was built anew."""
+    def take_shadow(self) -> list[EdgeLedger]:
+        """Go on with what was built anew; the ledgers that were there before."""
+        before = list(self.ledgers.values())
         if self.shadow is not None:
             self.ledgers = self.shadow.ledgers
             self.shadow = None
-
-    def note_changes(self) -> None:
-        """Let all ledgers see which ids differ after what has changed."""
-        for ledger in self.ledgers.values():
-            ledger.note_changes()
+        return before
 
     def problems(self) -> Iterator[str]:
         """What is wrong with the ledgers."""

@@ -100,6 +100,8 @@ class Audit(Machine):
         """When the next slice of the one under way is due."""
         self.slice_seconds = SLICE_SECONDS_MAX
         self.shadow: Shadow | None = None
+        self.retired: list[object] = []
+        """What a shadow has taken the place of: large, and thrown away piece by piece."""
         self.count = 0
         """Audits that are done."""
 
@@ -121,6 +123,8 @@ class Audit(Machine):
         """Begin when it is time, and go on where something is under way."""
         if not self.is_on:
             return []
+        if self.retired:
+            self.retired.pop()
         period = self.core.config.stabilization.audit_seconds
         if self.begin_at is None:
             self.begin_at = now + period
@@ -157,8 +161,6 @@ class Audit(Machine):
         room = SLICE_WORK
         while room > 0 and (shadow.ids or shadow.ahead):
             room -= self._enter_next(shadow)
-        for table in (shadow.subscriptions, shadow.advertisements):
-            table.note_changes()
         while room > 0 and shadow.clients:
             room -= self._mend_claims(shadow.clients.pop())
         if room <= 0:

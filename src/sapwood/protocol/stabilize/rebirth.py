@@ -67,21 +67,31 @@ def primary_of(core: Core, waves: object) -> Primary:
             for one in _listed(getattr(waves, requests, None))
             if _is_sound(one, OpenRequest)
         ],
-        drops=Counter(
-            {
-                why: count
-                for why, count in _items(_mapping(core.drops, "counts"))
-                if isinstance(why, Drop) and _is_count(count)
-            }
-        ),
-        faults=Counter(
-            {
-                kind: count
-                for kind, count in _items(core.faults)
-                if isinstance(kind, str) and _is_count(count)
-            }
-        ),
+        drops=sound_drops(core),
+        faults=sound_faults(core),
         reborn_at=_number(core.reborn_at),
+    )
+
+
+def sound_drops(core: Core) -> Counter[Drop]:
+    """What was dropped, as far as these are counts."""
+    return Counter(
+        {
+            why: count
+            for why, count in _items(_mapping(core.drops, "counts"))
+            if isinstance(why, Drop) and _is_count(count)
+        }
+    )
+
+
+def sound_faults(core: Core) -> Counter[str]:
+    """The faults that were found, as far as these are counts."""
+    return Counter(
+        {
+            kind: count
+            for kind, count in _items(core.faults)
+            if isinstance(kind, str) and _is_count(count)
+        }
     )
 
 

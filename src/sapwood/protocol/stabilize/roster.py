@@ -59,12 +59,15 @@ def strangers(core: Core) -> list[str]:
     ]
 
 
-def agree(neighbour: Neighbour, link: LinkUp) -> None:
-    """Let a neighbour be what was agreed with it when the link came, as far as that lasts."""
+def agree(neighbour: Neighbour, link: LinkUp, routing: str) -> None:
+    """Let a neighbour be what was agreed with it when the link came, as far as that lasts.
+
+    How its edge is routed may have changed since, but only to what there is.
+    """
     neighbour.session = link.session
     neighbour.addresses = link.addresses
     neighbour.features = link.features
     neighbour.is_frozen = False
     for name in ("sends", "receives", "announced"):
         if getattr(neighbour, name) not in ALGORITHMS:
-            setattr(neighbour, name, getattr(link, name, "") or link.sends)
+            setattr(neighbour, name, getattr(link, name, "") or routing)
