@@ -138,7 +138,7 @@ def test_what_nobody_knows_is_refused_by_its_path() -> None:
 
 
 def test_what_is_in_the_rom_is_no_place() -> None:
-    rom = {Slotted: "fixed", "Everything.open": "fixed"}
+    rom: dict[type | str, str] = {Slotted: "fixed", "Everything.open": "fixed"}
     found = fields(Everything(), rom)
     assert not {"Slotted.above", "Everything.slotted", "Everything.open"} & found
     assert "Everything.flag" in found

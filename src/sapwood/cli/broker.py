@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -81,5 +82,8 @@ def broker(  # noqa: PLR0913 - one parameter for each option of the command
         "insecure": insecure or None,
     }
     options = {key: value for key, value in given.items() if value is not None}
-    run_broker(load(config, options, os.environ), notice, stop_with_stdin=stop_with_stdin)
+    settings = load(config, options, os.environ)
+    faults = import_module("sapwood.testing.faults") if settings.admin_faults else None
+    spoil = None if faults is None else faults.spoil
+    run_broker(settings, notice, stop_with_stdin=stop_with_stdin, spoil=spoil)
     return ExitStatus.DONE

@@ -171,24 +171,23 @@ class Broker(Core):
     def _renew(self, shadow: Shadow) -> list[Effect]:
         """Put what an audit has built in the place of what was there, and go on with it."""
         retired: list[object] = [one for table in self.tables for one in table.take_shadow()]
-        old, self.forwarding = (
-            self.forwarding,
-            Forwarding(self.config.remembered_max, self.heads, shadow.index),
-        )
-        if isinstance(old.index, SharedIndex):
-            old.index.clear()
+        before = self.forwarding
+        self.forwarding = Forwarding(self.config.remembered_max, self.heads, shadow.index)
         for name in self.neighbours.tree():
             self.forwarding.open(name, everything=self.neighbours[name].is_flooded)
         self.forwarding.shares_publishers = not self.fences
         self.subscriptions.scope = self.scope
         self.drops.recording = self.config.recording
         self.drops.counts, self.faults = sound_drops(self), sound_faults(self)
+        is_changed = shadow.is_changed or not before.is_like(self.forwarding)
+        if isinstance(before.index, SharedIndex):
+            before.index.clear()
         machines = {machine.name: machine for machine in self.machines}
         self._wire()
         for machine in self.machines:
             machine.inherit(machines[machine.name])
-        self.audit.retired = [*retired, old.index, shadow.subscriptions, shadow.advertisements]
-        if not shadow.is_changed and old.neighbours == self.forwarding.neighbours:
+        self.audit.retired = [*retired, before.index, shadow.subscriptions, shadow.advertisements]
+        if not is_changed:
             return self.tell_all()
         self.faults[REBIRTH_CHANGED] += 1
         return [*self.tell_all(), *self._missed_anything()]

@@ -181,6 +181,14 @@ class Forwarding:
             self.shadow.remove(key)
         self.invalidate()
 
+    def is_like(self, other: Forwarding) -> bool:
+        """Whether notifications go to the same neighbours, because of as many entries."""
+        return (
+            self.neighbours == other.neighbours
+            and self.shares_publishers == other.shares_publishers
+            and len(self.index) == len(other.index)
+        )
+
     def cast_shadow(self) -> Index:
         """Begin to build the index anew, without any entry yet."""
         self.shadow = _new_index(None if self._shared is None else self._heads)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
@@ -55,11 +55,17 @@ _PATIENCE_SECONDS: Final = 1.0
 class Server:
     """One broker on the running event loop."""
 
-    def __init__(self, settings: Settings, tell: Callable[[str], None] = lambda text: None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        tell: Callable[[str], None] = lambda text: None,
+        spoil: Callable[[Node, Mapping[str, str]], list[str]] | None = None,
+    ) -> None:
         self.settings = settings
         self.admin: Admin | None = None
         self.clock = Clock()
         self._tell = tell
+        self._spoil = spoil if settings.admin_faults else None
         self._data = DataDirectory(settings)
         session = self._data.next_session()
         self.node = self._new_node(session)
@@ -224,7 +230,10 @@ class Server:
     async def _start_admin(self, address: Address) -> None:
         from sapwood.runtime.admin.endpoint import Admin  # noqa: PLC0415 - a web server, if one is wanted
 
-        self.admin = Admin(self.status)
+        spoil = self._spoil
+        self.admin = Admin(
+            self.status, None if spoil is None else lambda asked: spoil(self.node, asked)
+        )
         await self.admin.start(address)
         self._tasks.append(asyncio.create_task(self._look_regularly()))
 

@@ -59,6 +59,9 @@ CODE: Final = (
 INDEXES: Final = (MatchIndex, SharedIndex)
 """Changed through their methods: a wrong number in their memory ends the process."""
 
+COLLECTIONS: Final = (*INDEXES, dict, list, deque, set, np.ndarray)
+"""What gains and loses things."""
+
 TEXTS: Final = ("", "B1", "B2", "nobody", "c1.1", "covering", "flooding", "x > 1", "\0")
 FILTERS: Final = tuple(map(Filter, ("x > 1", "price < 5", "true", "symbol = 'IBM'", "false")))
 
@@ -108,19 +111,8 @@ class _Walk:
         if isinstance(value, LEAVES) or self._is_fixed(value) or id(value) in self._seen:
             return
         self._seen[id(value)] = value
-        if isinstance(value, INDEXES):
-            self.places.append(Place(path, field, How.CONTENTS, value))
-        elif isinstance(value, dict):
-            self.places.append(Place(path, field, How.CONTENTS, value))
-            for key in list(value):
-                self._hold(Place(f"{path}[{key!r}]", field, How.ITEM, value, key), value[key])
-            self._attributes(value, path)
-        elif isinstance(value, list | deque):
-            self.places.append(Place(path, field, How.CONTENTS, value))
-            for key, item in enumerate(value):
-                self._hold(Place(f"{path}[{key}]", field, How.ITEM, value, key), item)
-        elif isinstance(value, set | np.ndarray):
-            self.places.append(Place(path, field, How.CONTENTS, value))
+        if isinstance(value, COLLECTIONS):
+            self._collection(value, path, field)
         elif isinstance(value, tuple | frozenset):
             for key, item in enumerate(value):
                 self.visit(item, f"{path}.{key}", field)
@@ -135,8 +127,18 @@ class _Walk:
                 "this type, or name it in the ROM with the reason why no fault changes it"
             )
 
+    def _collection(self, value: Any, path: str, field: str) -> None:
+        self.places.append(Place(path, field, How.CONTENTS, value))
+        if isinstance(value, dict):
+            for key in list(value):
+                self._hold(Place(f"{path}[{key!r}]", field, How.ITEM, value, key), value[key])
+            self._attributes(value, path)
+        elif isinstance(value, list | deque):
+            for key, item in enumerate(value):
+                self._hold(Place(f"{path}[{key}]", field, How.ITEM, value, key), item)
+
     def _is_fixed(self, value: object) -> bool:
-        return isinstance(value, CODE) or isinstance(value, self._types)
+        return isinstance(value, (*CODE, *self._types))
 
     def _hold(self, place: Place, value: Any) -> None:
         """An item of a collection, or an attribute, that can be set."""
@@ -250,13 +252,17 @@ def _wrong_float(value: float, random: Random) -> float:
     return random.choice((0.0, -1e12, 1e12, math.inf, -math.inf, math.nan, near))
 
 
+def _wrong_member(value: enum.Enum, random: Random) -> enum.Enum:
+    return random.choice(list(type(value).__members__.values()))
+
+
 def _wrong_bytes(value: bytes, random: Random) -> bytes:
     return random.choice((b"", value[:-1], random.randbytes(8)))
 
 
 _VALUES: Final[Mapping[Any, Callable[[Any, Random], Any]]] = {
     bool: lambda value, random: not value,
-    enum.Enum: lambda value, random: random.choice(list(type(value))),
+    enum.Enum: _wrong_member,
     int: lambda value, random: random.choice(
         (0, -1, value + 1, value - 1, 2**40, random.randrange(100))
     ),
