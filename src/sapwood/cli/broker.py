@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sapwood.cli.output import ExitStatus, notice
+
+if TYPE_CHECKING:
+    from sapwood.runtime.process import Spoil
 
 Token = Annotated[
     str | None,
@@ -83,7 +85,13 @@ def broker(  # noqa: PLR0913 - one parameter for each option of the command
     }
     options = {key: value for key, value in given.items() if value is not None}
     settings = load(config, options, os.environ)
-    faults = import_module("sapwood.testing.faults") if settings.admin_faults else None
-    spoil = None if faults is None else faults.spoil
+    spoil = _spoil() if settings.admin_faults else None
     run_broker(settings, notice, stop_with_stdin=stop_with_stdin, spoil=spoil)
     return ExitStatus.DONE
+
+
+def _spoil() -> Spoil:
+    """What corrupts a broker on request."""
+    from sapwood.testing.faults import spoil
+
+    return spoil

@@ -93,6 +93,10 @@ class EdgeLedger:
         """Something was told under these ids without this ledger: look at them again."""
         self._touched.update(dict.fromkeys(ids))
 
+    def carry_on(self, work: int) -> bool:
+        """Let the strategy do a bounded part of what it has left to do; whether nothing is left."""
+        return self._strategy.carry_on(work)
+
     def is_like(self, other: EdgeLedger) -> bool:
         """Whether the same is owed here as there, by ids, and the same is still to be said."""
         self.note_changes()

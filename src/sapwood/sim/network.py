@@ -32,7 +32,7 @@ from sapwood.protocol.events import (
     Tick,
 )
 from sapwood.protocol.forwarding import SharedHeads
-from sapwood.protocol.invariants import network_problems
+from sapwood.protocol.invariants import fault_problems, network_problems
 from sapwood.protocol.messages import Advertise, Message, Subscribe, Unadvertise, Unsubscribe
 from sapwood.routing.algorithms import Edge, check_edge_routing
 from sapwood.sim.client import SimulatedClient
@@ -183,7 +183,7 @@ class Network:
 
     def problems(self) -> list[str]:
         """What does not hold though it must, when nothing is under way any more."""
-        return network_problems(self.brokers)
+        return network_problems(self.brokers) + fault_problems(self.brokers)
 
     # What clients do
 

@@ -16,7 +16,7 @@ forgotten.
 >>> [place.field for place in walk(counter)]
 ['Counter.count']
 >>> perturb(walk(counter)[0], Random(1))
-'count: 3 -> -1'
+'count: 3 -> 1099511627776'
 
 What a fault did is a line that can be read, and the same seed does the same again.
 """

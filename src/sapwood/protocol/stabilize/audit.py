@@ -40,6 +40,9 @@ SLICE_WORK: Final = 48
 READING_WORK: Final = 3
 """To read a filter again, in the same unit."""
 
+MERGING_WORK: Final = 2
+"""To merge a filter with others for one neighbour, beside entering it."""
+
 CLAIMS_PER_WORK: Final = 50
 """Claims of clients that are looked at for the same."""
 
@@ -146,7 +149,10 @@ class Audit(Machine):
         outline_of.cache_clear()
         probe_of.cache_clear()
         self.shadow = Shadow(core)
-        work = sum(len(table) * self._work(table) for table in core.tables)
+        work = sum(
+            len(table) * (self._work(table) + MERGING_WORK * _merging(table))
+            for table in core.tables
+        )
         slices = math.ceil(work / SLICE_WORK) + sum(len(table.ledgers) for table in core.tables)
         self.slice_seconds = period / 2 / (slices + 1)
 
@@ -167,7 +173,7 @@ class Audit(Machine):
             return
         if shadow.edges is None:
             shadow.edges = [*_edges(self.core)]
-        if shadow.edges:
+        if shadow.edges and self._is_carried(shadow, *shadow.edges[-1]):
             self._compare(shadow, *shadow.edges.pop())
 
     def _enter_next(self, shadow: Shadow) -> int:
@@ -208,6 +214,12 @@ class Audit(Machine):
         if client not in self.core.clients:
             return 0
         return 1 + self.core.mend_claims(client) // CLAIMS_PER_WORK
+
+    def _is_carried(self, shadow: Shadow, kind: str, neighbour: str) -> bool:
+        """Let a strategy that is not done with its entries do a part; whether it is done."""
+        fresh = shadow.subscriptions if kind == SUBSCRIBED else shadow.advertisements
+        ledger = fresh.ledgers.get(neighbour)
+        return ledger is None or ledger.carry_on(SLICE_WORK)
 
     def _compare(self, shadow: Shadow, kind: str, neighbour: str) -> None:
         """See whether a neighbour was owed what follows from the entries, only to count it."""
@@ -259,6 +271,11 @@ def reread(core: Core, filter: object) -> Filter | None:
     except (SapwoodError, TypeError, ValueError, AttributeError):
         return None
     return filter if is_same else fresh
+
+
+def _merging(table: RoutingTable) -> int:
+    """For how many neighbours the filters of a table are merged."""
+    return sum(ledger.algorithm == "merging" for ledger in table.ledgers.values())
 
 
 def _edges(core: Core) -> Iterator[tuple[str, str]]:

@@ -15,7 +15,7 @@ import msgspec
 from sapwood.errors import TopologyError
 from sapwood.filters.values import Value
 from sapwood.protocol.broker import Broker
-from sapwood.protocol.invariants import network_problems
+from sapwood.protocol.invariants import fault_problems, network_problems
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.node import Node
 from sapwood.protocol.node_config import NodeConfig
@@ -236,7 +236,7 @@ class FaithfulNetwork:
 
     def problems_at_rest(self) -> list[str]:
         """What does not hold of all brokers together, when nothing is under way any more."""
-        return network_problems(self.brokers)
+        return network_problems(self.brokers) + fault_problems(self.brokers)
 
     @property
     def brokers(self) -> dict[str, Broker]:
