@@ -51,7 +51,7 @@ def network_problems(brokers: Mapping[str, Broker]) -> list[str]:
 def fault_problems(brokers: Mapping[str, Broker]) -> list[str]:
     """What brokers have found in their own state that nothing but a fault can bring about.
 
-    Of a network into which no fault was brought, nothing: whatever is here is a mistake in the code.
+    Nothing in a network into which no fault was brought: there it is a mistake in the code.
     """
     return [
         f"{name}: {kind} was counted {count} times"

@@ -221,6 +221,21 @@ def test_changes_during_an_audit_go_to_both(seed: int, advertisements: bool) -> 
     assert broker.audit.count == 3
 
 
+def test_a_link_that_goes_while_edges_are_compared_is_no_fault() -> None:
+    broker = filled(entries=20)
+    now = PERIOD
+    while broker.audit.shadow is None or not broker.audit.shadow.edges:
+        broker.handle(Tick(), now)
+        now = max(now, broker.next_at or now)
+    _, neighbour = broker.audit.shadow.edges[-1]
+    broker.handle(LinkDown(neighbour), now)
+    broker.handle(LinkUp("N9"), now)
+    audit(broker, now)
+    assert broker.audit.count == 1
+    assert broker.faults.total() == 0
+    assert broker_problems(broker) == []
+
+
 def test_a_slice_does_a_bounded_part_and_the_whole_takes_half_a_period() -> None:
     broker = filled(entries=200)
     broker.handle(Tick(), PERIOD)

@@ -225,7 +225,9 @@ class Audit(Machine):
         """See whether a neighbour was owed what follows from the entries, only to count it."""
         fresh = shadow.subscriptions if kind == SUBSCRIBED else shadow.advertisements
         old, new = self._table(kind).ledgers.get(neighbour), fresh.ledgers.get(neighbour)
-        if old is None or new is None or not old.is_like(new):
+        if old is None or new is None:
+            shadow.is_changed = shadow.is_changed or old is not new  # a link may have gone
+        elif not old.is_like(new):
             shadow.is_changed = True
 
     # The end

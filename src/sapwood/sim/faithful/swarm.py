@@ -19,6 +19,7 @@ from random import Random
 from typing import Any, Final
 
 from sapwood.protocol.link.handshake import SLOW_CONSUMER
+from sapwood.protocol.stabilize.settings import StabilizationSettings
 from sapwood.sim.faithful.case import Case, Do, Step, draw_case
 from sapwood.sim.faithful.driver import StuckError
 from sapwood.sim.faithful.network import FaithfulNetwork
@@ -51,6 +52,9 @@ STEPS_MAX: Final = 200_000
 
 SHOWN_MAX: Final = 3
 
+LOOKS_OFTEN: Final = StabilizationSettings(refresh_seconds=2.0, audit_seconds=4.0)
+"""Without a fault in a broker's state, no audit of it changes anything: so there are many."""
+
 
 class RunawayError(Exception):
     """A network does not come to rest."""
@@ -82,6 +86,7 @@ class CaseRun:
                 "link": case.link,
                 "client": case.client,
                 "leave_seconds": 1.0,
+                "stabilization": LOOKS_OFTEN,
             },
             kernel=BoundedKernel(),
             delay=case.delay,
