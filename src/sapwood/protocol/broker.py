@@ -195,22 +195,30 @@ class Broker(Core):
     @property
     def next_at(self) -> float | None:
         """When the driver has to bring the next `Tick` at the latest; None if nothing is due."""
-        first: float | None = None
         try:
-            for machine in self._timed:
-                at = machine.next_at
-                if at is not None and (first is None or at < first):
-                    first = at
+            return self._soonest()
         except Exception:
             if self.config.raises_faults:
                 raise
             return float("-inf")  # the tick will find the fault
+
+    def _soonest(self) -> float | None:
+        first: float | None = None
+        for machine in self._timed:
+            at = machine.next_at
+            if at is not None and (first is None or at < first):
+                first = at
         return first
 
     @property
     def is_restoring(self) -> bool:
         """Whether the broker was restarted and its tables are not complete yet."""
-        return self.restoration.is_active
+        try:
+            return self.restoration.is_active
+        except AttributeError:
+            if self.config.raises_faults:
+                raise
+            return False  # the next tick will find the fault
 
     # What is refused
 
@@ -348,6 +356,7 @@ class Broker(Core):
 
     def _tick(self, event: Tick, now: float) -> list[Effect]:
         effects = self._all(lambda machine: machine.tick(now))
+        self._soonest()  # raises where a fault made that impossible
         shadow = self.audit.take_complete()
         return effects if shadow is None else effects + self._renew(shadow)
 

@@ -189,9 +189,9 @@ class Forwarding:
             and len(self.index) == len(other.index)
         )
 
-    def cast_shadow(self) -> Index:
-        """Begin to build the index anew, without any entry yet."""
-        self.shadow = _new_index(None if self._shared is None else self._heads)
+    def cast_shadow(self, heads: SharedHeads | None) -> Index:
+        """Begin to build the index anew, without any entry yet; whether it is shared is given."""
+        self.shadow = _new_index(heads)
         return self.shadow
 
     def invalidate(self) -> None:

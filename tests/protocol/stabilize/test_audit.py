@@ -132,6 +132,18 @@ def test_a_wrong_index_is_mended() -> None:
     assert broker.faults[REBIRTH_CHANGED] == 1
 
 
+def test_neighbours_that_were_forgotten_are_owed_again() -> None:
+    broker = filled()
+    owed = broker.subscriptions.owed("N1")
+    broker.subscriptions.ledgers.clear()
+    broker.forwarding._shared = "nonsense"  # type: ignore[assignment]
+    audit(broker)
+    assert broker.subscriptions.owed("N1") == owed
+    assert broker.forwarding._shared is None
+    assert broker.faults[REBIRTH_CHANGED] == 1
+    assert broker_problems(broker) == []
+
+
 def test_wrong_plans_go_with_an_audit() -> None:
     broker = filled()
     frame = FramesReceived("N1", notification("p.1", {"x": 3}))

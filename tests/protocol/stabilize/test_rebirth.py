@@ -121,6 +121,15 @@ def test_a_spoilt_time_shows_in_the_next_tick() -> None:
     assert broker.next_at != float("-inf")
 
 
+def test_what_cannot_say_when_it_is_due_does_not_ask_for_ticks_for_ever() -> None:
+    broker = filled(raises_faults=False)
+    broker._timed[0] = None  # type: ignore[call-overload]
+    assert broker.next_at == float("-inf")
+    assert isinstance(broker.handle(Tick(), 1.0)[0], Reborn)
+    broker.handle(Tick(), 1.5)
+    assert broker.next_at != float("-inf")
+
+
 def test_a_wrong_request_of_the_driver_is_no_fault() -> None:
     broker = filled(raises_faults=False)
     with pytest.raises(RoutingError):

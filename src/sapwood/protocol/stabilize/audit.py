@@ -62,7 +62,7 @@ class Shadow:
         self.subscriptions = core.subscriptions.cast_shadow(
             scope if core.config.spreads_advertisements else None, core.told_subscriptions()
         )
-        self.index: Index = core.forwarding.cast_shadow()
+        self.index: Index = core.forwarding.cast_shadow(core.heads)
         self.ahead: list[tuple[str, str]] = [
             *((SUBSCRIBED, one) for one in core.subscriptions.destinations()),
             *((ADVERTISED, one) for one in core.advertisements.destinations()),
@@ -172,7 +172,7 @@ class Audit(Machine):
         if room <= 0:
             return
         if shadow.edges is None:
-            shadow.edges = [*_edges(self.core)]
+            shadow.edges = [*_edges(shadow)]
         if shadow.edges and self._is_carried(shadow, *shadow.edges[-1]):
             self._compare(shadow, *shadow.edges.pop())
 
@@ -280,7 +280,8 @@ def _merging(table: RoutingTable) -> int:
     return sum(ledger.algorithm == "merging" for ledger in table.ledgers.values())
 
 
-def _edges(core: Core) -> Iterator[tuple[str, str]]:
-    for kind, table in zip((SUBSCRIBED, ADVERTISED), core.tables, strict=True):
+def _edges(shadow: Shadow) -> Iterator[tuple[str, str]]:
+    tables = (shadow.subscriptions, shadow.advertisements)
+    for kind, table in zip((SUBSCRIBED, ADVERTISED), tables, strict=True):
         for neighbour in table.ledgers:
             yield kind, neighbour
