@@ -233,6 +233,24 @@ def test_changes_during_an_audit_go_to_both(seed: int, advertisements: bool) -> 
     assert broker.audit.count == 3
 
 
+def test_what_comes_and_goes_during_an_audit_is_the_same_in_the_shadow() -> None:
+    broker = filled(entries=100)
+    audit(broker, slices=4)
+    shadow = broker.audit.shadow
+    assert shadow is not None
+    source, entry_id, _ = next(iter(shadow.subscriptions))
+    message_id = entry_id.removeprefix(f"{source}/")
+    broker.handle(ControlReceived(source, Unsubscribe(message_id)), PERIOD + 0.5)
+    assert shadow.subscriptions.get(source, entry_id) is None
+    assert (source, entry_id) not in shadow.index
+    broker.handle(ControlReceived("N2", Subscribe("fresh", "fresh = 1")), PERIOD + 0.5)
+    assert shadow.subscriptions.get("N2", "fresh") is not None
+    assert ("N2", "fresh") in shadow.index
+    audit(broker, PERIOD + 0.6)
+    assert broker.subscriptions.ledgers is shadow.subscriptions.ledgers
+    assert broker_problems(broker) == []
+
+
 def test_a_link_that_goes_while_edges_are_compared_is_no_fault() -> None:
     broker = filled(entries=20)
     now = PERIOD
