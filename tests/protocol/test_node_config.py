@@ -32,6 +32,7 @@ def test_the_broker_gets_its_part() -> None:
         client=ClientLimits(refresh_seconds=7.0),
         stabilization=StabilizationSettings(refresh_seconds=8.0),
         tree=TreeSettings(beacon_seconds=2.0),
+        raises_faults=False,
     )
     made, given = msgspec.structs.asdict(config.broker()), msgspec.structs.asdict(config)
     shared = [name for name in made if name in given]

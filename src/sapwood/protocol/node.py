@@ -308,7 +308,10 @@ class Node:
             self.rows.published(peer, data, now)
         peer.frames_in += frames
         is_due = peer.channel.count(frames, size)
-        effects = self.broker.receive(peer.name, data, now)
+        try:
+            effects = self.broker.receive(peer.name, data, now)
+        except Exception as problem:  # noqa: BLE001 - whatever it is, the state is wrong
+            effects = self.broker.fault(problem, now)
         if len(effects) == 1 and type(effects[0]) is Forward:
             self._pass_on(effects[0], peer, now)
         elif effects:

@@ -53,6 +53,9 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     client: ClientLimits = ClientLimits()
     stabilization: StabilizationSettings = StabilizationSettings()
     tree: TreeSettings = TreeSettings()
+    raises_faults: bool = True
+    """Whether an exception where there must be none is raised, as tests and simulations want it. A
+    live broker takes it for a fault of its own state, which it mends."""
     recording: bool = False
     """Whether rows for a trace are among the effects."""
 
@@ -100,4 +103,5 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
             stabilization=self.stabilization,
             tree=self.tree,
             client_refresh_seconds=self.client.refresh_seconds,
+            raises_faults=self.raises_faults,
         )

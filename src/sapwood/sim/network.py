@@ -20,7 +20,7 @@ from sapwood.errors import TopologyError
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 from sapwood.protocol.broker import Broker, BrokerConfig
-from sapwood.protocol.effects import Dismiss, Forward, Record, ResetStream, Send
+from sapwood.protocol.effects import Dismiss, Forward, Reborn, Record, ResetStream, Send
 from sapwood.protocol.events import (
     ClientDown,
     ClientUp,
@@ -32,7 +32,7 @@ from sapwood.protocol.events import (
     Tick,
 )
 from sapwood.protocol.forwarding import SharedHeads
-from sapwood.protocol.invariants import network_problems
+from sapwood.protocol.invariants import fault_problems, network_problems
 from sapwood.protocol.messages import Advertise, Message, Subscribe, Unadvertise, Unsubscribe
 from sapwood.protocol.neighbours import refresh_features
 from sapwood.routing.algorithms import Edge, check_edge_routing
@@ -119,6 +119,7 @@ class Network:
             Dismiss: lambda station, effect: self.disconnect(effect.client),
             ResetStream: self._reset,
             Record: self._record_effect,
+            Reborn: lambda station, effect: None,
         }
 
     # Building
@@ -205,7 +206,7 @@ class Network:
 
     def problems(self) -> list[str]:
         """What does not hold though it must, when nothing is under way any more."""
-        return network_problems(self.brokers)
+        return network_problems(self.brokers) + fault_problems(self.brokers)
 
     # What clients do
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sapwood.protocol.effects import Dismiss, ResetStream
+from sapwood.protocol.due import is_due
+from sapwood.protocol.effects import Dismiss, Reborn, ResetStream
 from sapwood.protocol.events import (
     ClientArrived,
     ClientAway,
@@ -23,6 +24,7 @@ from sapwood.protocol.events import (
     NeighbourAway,
     NeighbourBack,
     NotificationsMissed,
+    Roster,
 )
 from sapwood.protocol.link.channel import Channel
 from sapwood.protocol.link.handshake import (
@@ -42,7 +44,7 @@ from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.protocol.messages import CODEC, ClientMoved, Missed
 from sapwood.protocol.neighbours import RESTART
-from sapwood.protocol.ports import ClientOrder, Remember
+from sapwood.protocol.ports import ClientOrder, Remember, Restart
 from sapwood.protocol.stabilize.beacon import BEACONS
 from sapwood.protocol.stabilize.places import Place
 from sapwood.wire.frames import HEADER_SIZE
@@ -84,6 +86,8 @@ class Membership:
         self._remembered = Remember(
             config.expected, config.expected_sessions, config.expected_parent
         )
+        self._roll_at = float("-inf")
+        """When the broker is told again who is here."""
 
     # Credit
 
@@ -173,11 +177,15 @@ class Membership:
 
     def tree_changed(self) -> None:
         """Other links are part of the tree, or another neighbour is the parent."""
-        node = self._node
-        for peer in node.peers.values():
-            if not peer.is_client:
-                peer.in_tree = node.broker.neighbours.is_in_tree(peer.name)
+        self._mirror_tree()
         self._remember()
+
+    def _mirror_tree(self) -> None:
+        """Which links are part of the tree is decided by the broker, where it keeps one."""
+        neighbours = self._node.broker.neighbours
+        for peer in self._node.peers.values():
+            if not peer.is_client and BEACONS in peer.features and peer.name in neighbours:
+                peer.in_tree = neighbours.is_in_tree(peer.name)
 
     # Coming
 
@@ -248,7 +256,8 @@ class Membership:
             node.forget_peer(before, now)
         node.peers[peer.name] = peer
         self._attach(peer, line, 0, credit, now)
-        self._link_up(peer, place or LinkPlace(peer.in_tree), now, restarted=bool(restarts))
+        place = place or LinkPlace(peer.in_tree)
+        node.bring(self._link(peer, place, restarted=bool(restarts)), now)
         if before is not None and restarts:
             self._inherit(peer, before, now)
         if peer.in_tree and before is not None:
@@ -259,23 +268,38 @@ class Membership:
             self._look_back(peer, now)
         self._remember()
 
-    def _link_up(self, peer: Peer, place: LinkPlace, now: float, *, restarted: bool) -> None:
-        self._node.bring(
-            LinkUp(
-                peer.name,
-                peer.in_tree,
-                sends=self._node.config.routing,
-                receives=peer.routing or self._node.config.routing,
-                session=peer.session,
-                addresses=peer.addresses,
-                features=peer.features,
-                restarted=restarted,
-                refresh_seconds=peer.refresh_seconds,
-                is_held=place.is_held,
-                place=place.place,
-            ),
-            now,
+    def _link(self, peer: Peer, place: LinkPlace, *, restarted: bool = False) -> LinkUp:
+        """What the broker is told of a link."""
+        return LinkUp(
+            peer.name,
+            place.in_tree,
+            sends=self._node.config.routing,
+            receives=peer.routing or self._node.config.routing,
+            session=peer.session,
+            addresses=peer.addresses,
+            features=peer.features,
+            restarted=restarted,
+            refresh_seconds=peer.refresh_seconds,
+            is_held=place.is_held,
+            place=place.place,
         )
+
+    def reborn(self, effect: Reborn, now: float) -> None:
+        """The broker has built its state anew: it may lack somebody, or need a new session."""
+        if effect.is_again:
+            self._node.do(Restart(effect.reason))
+        self.call_roll(now)
+
+    def call_roll(self, now: float) -> None:
+        """See to it that the broker knows who is here, and nobody else."""
+        node = self._node
+        peers = list(node.peers.values())
+        clients = tuple(one.name for one in peers if one.is_client)
+        node.client_count = len(clients)
+        self._mirror_tree()
+        links = tuple(self._link(one, _known_place(one)) for one in peers if not one.is_client)
+        away = tuple(one.name for one in peers if not one.is_client and one.line is None)
+        node.bring(Roster(links, away, clients), now)
 
     def _inherit(self, peer: Peer, before: Peer, now: float) -> None:
         """What was kept for the former session goes to the new one.
@@ -439,8 +463,15 @@ class Membership:
         self.remove(peer, Goodbye(SILENT, effect.reason), now)
 
     def tick(self, now: float) -> None:
-        """Let those go who have been away for too long, or whose control messages overran."""
+        """Let those go who have been away for too long, or whose control messages overran.
+
+        And see every so often whether the broker knows who is here.
+        """
         node = self._node
+        settings = node.config.stabilization
+        if settings.refresh != "off" and is_due(self._roll_at, now, settings.refresh_seconds):
+            self._roll_at = now + settings.refresh_seconds
+            self.call_roll(now)
         for peer in list(node.peers.values()):
             if peer.channel.is_overrun:
                 node.counts["overruns"] += 1
@@ -490,6 +521,11 @@ class Membership:
         if remembered != self._remembered:
             self._remembered = remembered
             node.do(remembered)
+
+
+def _known_place(peer: Peer) -> LinkPlace:
+    """What a link is that a broker may have forgotten: with beacons, those decide about it."""
+    return LinkPlace(peer.in_tree, is_held=peer.in_tree and BEACONS in peer.features)
 
 
 _PLACES: Final = {place.value: place for place in Place}

@@ -10,6 +10,7 @@ from sapwood.protocol.effects import (
     Dismiss,
     Hold,
     OpenLink,
+    Reborn,
     ResetStream,
     Say,
     TreeChanged,
@@ -41,6 +42,7 @@ class Orders:
             TreeChanged: self._tree_changed,
             Dismiss: node.membership.dismiss,
             ResetStream: node.membership.reset,
+            Reborn: node.membership.reborn,
         }
 
     def _say(self, effect: Say, now: float) -> None:

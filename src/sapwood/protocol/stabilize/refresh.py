@@ -93,6 +93,13 @@ class Refreshing(Machine):
     """Compares the tables of a broker with those of its neighbours and clients."""
 
     name = "refresh"
+    derived = ("_tables", "_leases", "_settings", "_is_leased")
+
+    def inherit(self, before: Machine) -> None:
+        """Go on with the state of the machine that this one takes the place of."""
+        super().inherit(before)
+        if isinstance(before, Refreshing) and isinstance(before._leases.flags, dict):
+            self._leases.flags = before._leases.flags
 
     def __init__(self, core: Core, subscribing: Subscribing, restoration: Restoration) -> None:
         super().__init__(core)

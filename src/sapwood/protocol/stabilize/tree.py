@@ -132,6 +132,11 @@ class Tree(Machine):
         """The times that follow from the settings and delays."""
         return Timing(self.settings, self.delay)
 
+    def renounce(self) -> None:
+        """Begin anew with what links say: nothing is known of the parent there was."""
+        self.parent = ""
+        self.has_had_parent = True
+
     def events(self) -> Mapping[type, EventHandler]:
         """Beacons come beside the stream, as events."""
         return {BeaconReceived: self._received, DelayMeasured: self._delay_measured}
@@ -591,8 +596,8 @@ class Tree(Machine):
             if self._is_in_tree(name) and not self.carries(name):
                 self.kept[name] = min(self.kept.get(name, now), now)
         self._excuse_busy(now)
-        if is_due(self.watched_until, now, WATCHED_SECONDS_MAX):
-            self._links.watch(is_watched=False)
+        is_over = is_due(self.watched_until, now, WATCHED_SECONDS_MAX)
+        self._links.watch(is_watched=not is_over)
         effects = self._wake(now, is_pulse=is_pulse and not self.parent)
         return [*effects, *self._give_up_kept(now), *self._look_for_kept(now)]
 
