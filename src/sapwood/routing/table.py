@@ -163,10 +163,12 @@ class RoutingTable:
         ledger = self.ledgers.get(neighbour)
         if ledger is None:
             return
+        told = ledger.told
         ledger.presume()
         shadow = None if self.shadow is None else self.shadow.ledgers.get(neighbour)
-        if shadow is not None:
+        if shadow is not None and ledger.told is not told:
             shadow.follow(ledger)
+            shadow.touch((*told, *ledger.told))
 
     def is_within(self, neighbour: str, filter: Filter) -> bool:
         """Whether a neighbour is concerned by entries with a filter."""

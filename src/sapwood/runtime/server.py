@@ -179,7 +179,7 @@ class Server:
 
     def _new_node(self, session: int) -> Node:
         data = self._data
-        config = node_config(self.settings, session, data.neighbours, data.was_part)
+        config = node_config(self.settings, session, data.neighbours, data.was_part, data.former)
         return Node(config, Random(), secrets.token_hex)
 
     def _record(self, row: Row) -> None:

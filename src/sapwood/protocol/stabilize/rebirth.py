@@ -22,6 +22,7 @@ from sapwood.protocol.neighbours import Neighbour
 from sapwood.protocol.stabilize.audit import reread
 from sapwood.protocol.waves import OpenRequest
 from sapwood.routing.strategy import Entry
+from sapwood.routing.table import Held
 
 
 class Primary(NamedTuple):
