@@ -71,7 +71,7 @@ class Broker(Core):
         gaps = Gaps(self, self.restoration)
         self.moves = Moves(self, gaps)
         self.machines: tuple[Machine, ...] = (
-            Subscribing(self, self.settling),
+            self._make_subscribing(),
             self.moves,
             self.restoration,
             self.waves,
@@ -109,6 +109,10 @@ class Broker(Core):
                 self._from_neighbours.setdefault(kind, []).append(handler)
             for kind, handler in machine.from_clients().items():
                 self._from_clients.setdefault(kind, []).append(handler)
+
+    def _make_subscribing(self) -> Subscribing:
+        """The machine that keeps the tables; brokers of published schemes have others."""
+        return Subscribing(self, self.settling)
 
     def handle(self, event: Event, now: float) -> list[Effect]:
         """Take an event; what the driver has to do because of it, in order."""
