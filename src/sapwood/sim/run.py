@@ -28,6 +28,9 @@ from sapwood.trace.recorder import Recorder, Sink
 from sapwood.trace.schema import CLOCK, Row, RunSettings
 from sapwood.wire.frames import split
 
+_WITH_FAULTS = ("faults", "bound", "recovered_after")
+"""What is said of a run only if its scenario has faults."""
+
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """What a run came to."""
@@ -59,10 +62,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     def summary(self) -> dict[str, Any]:
         """The counts, and what the verdict adds to them, without the violations themselves."""
         counts = msgspec.structs.asdict(self)
-        for name in (
-            "verdict",
-            *(("faults", "bound", "recovered_after") if not self.faults else ()),
-        ):
+        for name in ("verdict",) if self.faults else ("verdict", *_WITH_FAULTS):
             del counts[name]
         if self.checked:
             counts |= {kind: getattr(self.verdict, kind) for kind in (*VIOLATIONS, "early")}

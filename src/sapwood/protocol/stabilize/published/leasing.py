@@ -175,17 +175,17 @@ class Leasing(Subscribing):
     def leave(self, source: str, entry_id: str, kind: str) -> list[Effect] | None:
         """Let it be in force no longer.
 
-        What a client ends has ended, also where a fault has taken the entry.
+        What a client ends is what it had asked for, whatever a fault has made of the entry.
         """
         key = Key(kind, source, entry_id)
         filter = self._tables[kind].get(source, entry_id)
         if filter is not None:
             self._drop(key, filter)
         claim = self.core.clients.standing(source, kind, entry_id)
-        ended = super().leave(source, entry_id, kind)
-        if ended is None and claim is not None:
-            return self._note_end(source, entry_id, kind, claim.filter)
-        return ended
+        if claim is None:
+            return super().leave(source, entry_id, kind)
+        self.core.remove(self._tables[kind], source, entry_id)
+        return self._note_end(source, entry_id, kind, claim.filter)
 
     def _drop(self, key: Key, filter: Filter) -> None:
         self.leases.drop(key)

@@ -24,10 +24,21 @@ from sapwood.routing.strategy import Entry
 
 
 class _Mergers(Leasing):
-    """Neighbours know an entry within whatever covers it of what they are owed."""
+    """Neighbours know an entry within whatever covers it of what they are owed.
+
+    What another entry covers is no constituent: perhaps it is there only because the first variant
+    has passed it on, and then nobody renews it in time.
+    """
 
     def lines(self, kind: str, neighbour: str, entry: Entry) -> list[str]:
         """The ids of mergers it is part of; its own, if it is told alone."""
+        ledger = self._tables[kind].ledgers[neighbour]
+        if entry.filter.id not in ledger.standing():
+            return []
+        return self._around(kind, neighbour, entry)
+
+    def _around(self, kind: str, neighbour: str, entry: Entry) -> list[str]:
+        """The ids of what covers it, of all that a neighbour is owed."""
         owed = self._tables[kind].ledgers[neighbour].owed()
         if entry.filter.id in owed:
             return [entry.filter.id]
@@ -36,9 +47,10 @@ class _Mergers(Leasing):
     def supports(self, line: Line, entry: Entry) -> bool:
         """Whether it is part of the merger."""
         filter = self._owed(line)
-        if filter is None:
+        if filter is None or entry.filter.id == line.id:
             return entry.filter.id == line.id
-        return covers(filter, entry.filter)
+        ledger = self._tables[line.kind].ledgers[line.neighbour]
+        return entry.filter.id in ledger.standing() and covers(filter, entry.filter)
 
     def supporters(self, line: Line) -> Iterable[Key]:
         """The constituents."""
@@ -49,8 +61,8 @@ class _Mergers(Leasing):
         ]
 
     def concerned(self, kind: str, neighbour: str, entry: Entry) -> Iterable[str]:
-        """Any merger may have had it."""
-        return list(self._tables[kind].ledgers[neighbour].owed())
+        """Any merger may have had it, and it may have been told by itself."""
+        return dict.fromkeys([*self._tables[kind].ledgers[neighbour].owed(), entry.filter.id])
 
 
 class LeasedMerging2(_Mergers):
@@ -61,15 +73,11 @@ class LeasedMerging1(_Mergers):
     """Constituents are passed on by themselves while the merger was not renewed."""
 
     def is_told_aside(self, kind: str, neighbour: str, entry: Entry) -> bool:
-        """Whether no merger it is part of was told since the clock overran."""
+        """Whether nothing that it is within was told since the clock overran."""
         return not any(
             self.tellings.is_renewed(Line(kind, neighbour, told_id))
-            for told_id in self.lines(kind, neighbour, entry)
+            for told_id in self._around(kind, neighbour, entry)
         )
-
-    def concerned(self, kind: str, neighbour: str, entry: Entry) -> Iterable[str]:
-        """Any merger may have had it, and it may have been told by itself."""
-        return dict.fromkeys([*super().concerned(kind, neighbour, entry), entry.filter.id])
 
 
 class PrintedMerging2(Printed, _Mergers):

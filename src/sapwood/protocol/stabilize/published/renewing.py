@@ -1,9 +1,9 @@
 """How often a client renews what it has subscribed to.
 
-Once in a refresh period, for each subscription (Jaeger 2007, 3.3.1). A client may have to stay below
-a rate of messages: then the period grows with the number of subscriptions, and shrinks again with
-it, but it never exceeds the refresh period, on which the lease is built. So what adapts is how much
-sooner than needed a client renews (3.3.2, *Discussion*).
+Once in a refresh period, for each subscription (Jaeger 2007, 3.3.1). A client may have to stay
+below a rate of messages: then the period grows with the number of subscriptions, and shrinks again
+with it, but it never exceeds the refresh period, on which the lease is built. So what adapts is how
+much sooner than needed a client renews (3.3.2, *Discussion*).
 """
 
 from __future__ import annotations
