@@ -146,7 +146,7 @@ class Simulation:
         routing = scenario.edge_routing.build(topology)
         config = {
             "advertisements_required": self.settings.advertisements_required,
-            "advertisement_routing": scenario.routing.advertisement_algorithm,
+            "advertisement_routing": scenario.edge_routing.advertisement_algorithm,
         }
         random = Random(self._random.getrandbits(64))
         delays = scenario.delays(topology, self._random)

@@ -263,11 +263,13 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def edge_routing(self) -> RoutingSection:
-        """How edges are routed: by the algorithm of the scheme, where it has one."""
+        """How edges are routed: by the algorithm of the scheme, where it has one, on both layers."""
         algorithm = self.stabilization.algorithm
         if not algorithm:
             return self.routing
-        return msgspec.structs.replace(self.routing, algorithm=algorithm)
+        return msgspec.structs.replace(
+            self.routing, algorithm=algorithm, advertisement_algorithm=algorithm
+        )
 
     def control_delays(self, topology: Topology, delays: DelayModel) -> Delays:
         """What bounds and periods depend on: how far control messages go, and how fast.

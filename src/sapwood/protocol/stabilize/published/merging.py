@@ -80,7 +80,7 @@ class LeasedMerging1(_Mergers):
         )
 
 
-class PrintedMerging2(Printed, _Mergers):
+class PrintedMerging2(_Mergers, Printed):
     """A merger is renewed when all its constituents were; they are not passed on."""
 
     passes_constituents = False
