@@ -42,6 +42,7 @@ All of them derive from `SapwoodError`, so one ``except`` catches them all::
     │   ├── ClosedError              something is used after it was closed
     │   └── ListenError              an address that cannot be listened on
     ├── ParameterError               an impossible parameter of a simulation (also a ValueError)
+    ├── StabilizationError           periods that heal nothing, or not in time (also a ValueError)
     ├── TraceError                   traces are read, written or judged wrongly
     │   ├── TraceFileError           a file that is damaged, foreign or of another version
     │   ├── TraceRowError            a row that lacks what its kind needs, or is out of place
@@ -342,6 +343,23 @@ class ParameterError(SapwoodError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.parameter}: {self.problem}" if self.parameter else self.problem
+
+
+class StabilizationError(SapwoodError, ValueError):
+    """A period, a delay or a size of a network with which faults are not healed, or not in time.
+
+    `parameter` is its name, so that a reader of configuration can say which key is meant; `problem`
+    shows the formula and the numbers.
+    """
+
+    def __init__(self, problem: str, parameter: str = "") -> None:
+        # All arguments go to the base class: that is what makes the error picklable.
+        super().__init__(problem, parameter)
+        self.problem = problem
+        self.parameter = parameter
+
+    def __str__(self) -> str:
+        return f"{self.parameter} {self.problem}" if self.parameter else self.problem
 
 
 class TraceError(SapwoodError):

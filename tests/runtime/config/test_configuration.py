@@ -84,6 +84,10 @@ def test_an_admin_port_alone_is_one_of_this_machine() -> None:
             "[link]\nretry_first_seconds = 9.0\nretry_max_seconds = 1.0\n",
             "link.retry_max_seconds is 1.0; wanted at least retry_first_seconds, 9.0",
         ),
+        (
+            "[tree]\nbeacon_seconds = 31\n",
+            "tree.beacon_seconds is 31 s; wanted beacon period ≤ refresh period = 30 s",
+        ),
         ("[tls]\nkey = 'k'\n", "tls.certificate is missing; the other keys of tls need one"),
         ("[tls]\ncertificate = 'gone'\n", "tls.certificate is 'gone'; there is no such file"),
         ("a = \n", "is not TOML: "),

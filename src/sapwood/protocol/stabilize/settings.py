@@ -8,20 +8,19 @@ simulations may run with any.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-Refresh: TypeAlias = Literal["digest", "batch", "hop-lease", "off"]
-TreeProtocol: TypeAlias = Literal["beacons", "off"]
+from sapwood.analysis.stabilization.periods import RefreshScheme, TreeProtocol
 
 
 class StabilizationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Finding and mending what a fault did to tables and streams."""
 
     refresh: Annotated[
-        Refresh,
+        RefreshScheme,
         Meta(
             description="How neighbours find out that their tables do not agree: digest compares a "
             "digest, batch sends everything again, hop-lease renews every entry, off never looks."

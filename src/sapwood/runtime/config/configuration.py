@@ -21,6 +21,7 @@ from sapwood.errors import AddressError, ConfigurationError
 from sapwood.file_errors import joined, key_problem
 from sapwood.runtime.address import parse_address, parse_admin
 from sapwood.runtime.config.settings import Settings
+from sapwood.runtime.config.stabilization import with_periods, wrong_periods
 from sapwood.runtime.tls import admin_exposure, exposure
 
 TOKEN_VARIABLE = "SAPWOOD_TOKEN"  # noqa: S105 - where the secret is, not the secret
@@ -70,7 +71,7 @@ def load(
         values["token"] = environment[TOKEN_VARIABLE]
     for key, value in options.items():
         _put(values, key, value)
-    settings = _convert(values, Origins(file, options))
+    settings = with_periods(_convert(values, Origins(file, options)))
     admin = parse_admin(settings.admin) if settings.admin else None
     if admin is None:
         return settings
@@ -120,6 +121,7 @@ def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
             f"is {link.retry_max_seconds}; wanted at least retry_first_seconds, "
             f"{link.retry_first_seconds}",
         )
+    yield from wrong_periods(settings)
     if (tls.key or tls.require_certificate) and not tls.certificate:
         yield "tls.certificate", "is missing; the other keys of tls need one"
     for name in ("certificate", "key", "authority"):

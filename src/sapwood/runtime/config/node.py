@@ -7,12 +7,14 @@ from importlib.metadata import version
 from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.ports import Remember
 from sapwood.runtime.config.settings import Settings
+from sapwood.runtime.config.stabilization import with_periods
 
 
 def node_config(
     settings: Settings, session: int, remembered: Remember, was_part: bool
 ) -> NodeConfig:
     """What a node has to know, with what its data directory remembers of the last session."""
+    settings = with_periods(settings)
     return NodeConfig(
         id=settings.id,
         session=session,

@@ -1,0 +1,1 @@
+"""What can be computed about a network before it runs: formulas, with no I/O and no clock."""

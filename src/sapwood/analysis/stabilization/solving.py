@@ -1,0 +1,110 @@
+"""Periods from a time in which every fault is to be healed, or from a refresh period."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+
+import msgspec
+
+from sapwood.analysis.stabilization.bounds import bounds
+from sapwood.analysis.stabilization.network import Network
+from sapwood.analysis.stabilization.periods import Periods
+from sapwood.analysis.stabilization.refusals import (
+    beacon_least,
+    check,
+    refresh_least,
+    shown,
+)
+from sapwood.errors import StabilizationError
+
+BEACON_MOST = 3.0
+"""Seconds between beacons that are never exceeded without need: a candidate takes over in time."""
+BEACONS_PER_REFRESH = 3
+_MARGIN = 1.01
+_DIGITS = 3
+
+
+def periods_following(
+    refresh_period: float,
+    network: Network,
+    *,
+    audit_period: float | None = None,
+    like: Periods | None = None,
+) -> Periods:
+    """The periods that go with a refresh period, and otherwise are as in `like`.
+
+    ξ = min(ρ/3, 3 s), but no shorter than the network allows. Clients refresh as often as brokers,
+    and derived state is audited ten times less often, unless `audit_period` is given.
+    """
+    shortest = _beacon_shortest(network, (like or Periods()).tick)
+    return msgspec.structs.replace(
+        like or Periods(),
+        refresh_period=refresh_period,
+        client_refresh_period=refresh_period,
+        audit_period=10 * refresh_period if audit_period is None else audit_period,
+        beacon_period=max(shortest, min(refresh_period / BEACONS_PER_REFRESH, BEACON_MOST)),
+    )
+
+
+def shortest_refresh(network: Network, like: Periods | None = None) -> float:
+    """The shortest refresh period that this network allows."""
+    return max(refresh_least(network), _beacon_shortest(network, (like or Periods()).tick))
+
+
+def periods_within(seconds: float, network: Network, like: Periods | None = None) -> Periods:
+    """The longest periods with which every fault is healed within `seconds`.
+
+    S = Δs + Δt + Δr + α with α = ρ and ξ as in `periods_following`: a sum of straight pieces in ρ,
+    solved exactly. Raises `StabilizationError` where even the shortest periods take longer, or
+    where nothing heals because a part is switched off.
+    """
+    base = like or Periods()
+    check(network, _solved(shortest_refresh(network, base), network, base))
+    off = [name for name in ("refresh", "tree") if getattr(base, name) == "off"]
+    if off:
+        raise StabilizationError("is off: nothing heals in any time; switch it on", off[0])
+    corners = _corners(network, base)
+    times = [_time(corner, network, base) for corner in corners]
+    if not times[0] <= seconds < math.inf:
+        raise _too_small(seconds, network, base)
+    at = min(bisect_right(times, seconds), len(times) - 1)
+    left, right = corners[at - 1], corners[at]
+    slope = (times[at] - times[at - 1]) / (right - left)
+    return _solved(left + (seconds - times[at - 1]) / slope, network, base)
+
+
+def _solved(refresh_period: float, network: Network, base: Periods) -> Periods:
+    return periods_following(refresh_period, network, audit_period=refresh_period, like=base)
+
+
+def _time(refresh_period: float, network: Network, base: Periods) -> float:
+    return bounds(network, _solved(refresh_period, network, base)).total_derived
+
+
+def _beacon_shortest(network: Network, tick: float) -> float:
+    """2 δmax, and long enough that A exceeds the way of a beacon: 2 ξ + 2 τ > h δmin."""
+    return max(beacon_least(network), _MARGIN * (network.height * network.delay_min / 2 - tick))
+
+
+def _corners(network: Network, base: Periods) -> list[float]:
+    """Refresh periods between which the time is straight; beyond the last it goes straight on."""
+    first = shortest_refresh(network, base)
+    bends = (_beacon_shortest(network, base.tick), BEACON_MOST)
+    inner = sorted(BEACONS_PER_REFRESH * bend for bend in bends)
+    later = [corner for corner in inner if corner > first]
+    return [first, *later, 2 * max(first, *inner)]
+
+
+def _too_small(seconds: float, network: Network, base: Periods) -> StabilizationError:
+    shortest = shortest_refresh(network, base)
+    found = bounds(network, _solved(shortest, network, base))
+    least = math.ceil(found.total_derived * 10**_DIGITS) / 10**_DIGITS
+    parts = (found.streams, found.tree, found.tables, found.audit)
+    sum_of_parts = " + ".join(shown(round(part, _DIGITS)) for part in parts)
+    return StabilizationError(
+        f"is {shown(seconds)} s; wanted S ≥ Δs + Δt + Δr + α = {sum_of_parts} = {least:.3f} s, "
+        f"with the shortest refresh period, max(1 s, 4 · delay, beacons) = {shown(shortest)} s; or "
+        "smaller delays, or a tree of less height",
+        "seconds",
+    )
