@@ -415,7 +415,7 @@ def test_a_subscription_is_renewed_as_often_as_printed(monkeypatch: pytest.Monke
 
         monkeypatch.setattr(simulation.network, "subscribe", count)
         simulation.run()
-        first = len(simulation._sessions) - 3  # type: ignore[attr-defined]  # without publishers
+        first = len(simulation._sessions) - 3  # without publishers
         assert calls["all"] / first - 1 == pytest.approx(expected, rel=0.06)
 
 

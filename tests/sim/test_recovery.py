@@ -8,10 +8,14 @@ import pytest
 
 from sapwood.filters.filter import Filter
 from sapwood.protocol.clients import ADVERTISED, SUBSCRIBED
+from sapwood.protocol.messages import Subscribe, Unsubscribe
 from sapwood.routing.algorithms import hierarchical, peer_to_peer
+from sapwood.routing.strategy import Entry
 from sapwood.sim.network import Network
 from sapwood.sim.recovery import Declared, Expectation, RecoveryWatch, problems
 from sapwood.sim.topology import make_topology
+
+EVERYTHING = Subscribe(Filter("true").id, "true")
 
 
 def network(algorithm: str, *, root: str = "", **config: object) -> tuple[Network, RecoveryWatch]:
@@ -68,20 +72,14 @@ def test_to_flood_is_wrong_though_clients_see_nothing_of_it() -> None:
     """Def. 6 is about what clients see; a configuration that floods is not right all the same."""
     made, watch = network("identity")
     broker = made.brokers["B2"]
-    made.insert("B1", "B2", type(made_up := _everything())(made_up.id, made_up.filter))
+    made.insert("B1", "B2", EVERYTHING)
     assert watch.problems()[0] == "B2: subscribed true is held from B1, where nobody wants it"
     assert len(broker.subscriptions) == 2
 
 
-def _everything() -> object:
-    from sapwood.protocol.messages import Subscribe
-
-    return Subscribe(Filter("true").id, "true")
-
-
 def test_on_an_edge_that_floods_nothing_is_held() -> None:
     made, watch = network("flooding")
-    made.insert("B1", "B2", _everything())  # type: ignore[arg-type]
+    made.insert("B1", "B2", EVERYTHING)
     assert watch.problems() == ["B2: subscribed true is held from B1, where nobody wants it"]
 
 
@@ -98,8 +96,6 @@ def test_several_entries_together_may_be_what_is_wanted_and_the_other_way_round(
 def test_entries_of_strangers_are_wrong() -> None:
     made, watch = network("identity")
     broker = made.brokers["B3"]
-    from sapwood.routing.strategy import Entry
-
     broker.add(broker.subscriptions, Entry("ghost", "1", Filter("x = 1")))
     assert list(problems(broker, watch.expectation)) == [
         "subscribed x = 1 is held from ghost, who is unknown"
@@ -121,15 +117,13 @@ def test_subscriptions_are_asked_for_only_towards_advertisements() -> None:
 def test_the_watch_knows_since_when_everything_is_right() -> None:
     made, watch = network("identity")
     watch.look()
-    assert watch.right_since is not None
+    assert watch.right_since == 0.2  # when B3 has heard of it
     made.kernel.run(5.0)
-    made.insert("B1", "B2", _everything())  # type: ignore[arg-type]
+    made.insert("B1", "B2", EVERYTHING)
     made.kernel.run(6.0)
     watch.look()
-    assert watch.right_since is None
-    from sapwood.protocol.messages import Unsubscribe
-
+    wrong = watch.right_since
     made.insert("B1", "B2", Unsubscribe(Filter("true").id))
     made.kernel.run(8.0)
     watch.look()
-    assert watch.right_since == 6.1  # when B3 has heard of it
+    assert (wrong, watch.right_since) == (None, 6.1)  # when B3 has heard of it

@@ -263,7 +263,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def edge_routing(self) -> RoutingSection:
-        """How edges are routed: by the algorithm of the scheme, where it has one, on both layers."""
+        """How edges are routed: by the algorithm of the scheme, if it has one, on both layers."""
         algorithm = self.stabilization.algorithm
         if not algorithm:
             return self.routing

@@ -20,8 +20,10 @@ def new_broker(
     settings = SchemeSettings(scheme=scheme, lease_period=PERIOD, phase=phase, root="B", ends=ends)
     routing = SCHEMES[scheme].algorithm or "identity"
     broker = PublishedBroker(BrokerConfig(id="B", routing=routing, **config), settings)  # type: ignore[arg-type]
-    for event in (LinkUp("N"), LinkUp("M"), *map(ClientUp, ("a", "b", "c"))):
-        broker.handle(event, 0.0)
+    for neighbour in ("N", "M"):
+        broker.handle(LinkUp(neighbour), 0.0)
+    for client in ("a", "b", "c"):
+        broker.handle(ClientUp(client), 0.0)
     return broker
 
 

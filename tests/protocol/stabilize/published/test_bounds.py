@@ -30,7 +30,7 @@ def test_the_wrapper_with_eight_links() -> None:
 
 
 def test_the_others() -> None:
-    assert bounds.any_idempotent(60.0, 61.0, UNIFORM) == pytest.approx(183.004, abs=1e-9)
+    assert bounds.leased_late(60.0, 61.0, UNIFORM) == pytest.approx(183.004, abs=1e-9)
     assert bounds.flooding(60.0, 60.0, UNIFORM) == 120.0
     assert bounds.flooding(0.1, 0.1, UNIFORM) == pytest.approx(1.004, abs=1e-9)
     assert bounds.least_flooding_lease(60.0, UNIFORM) == 60.0

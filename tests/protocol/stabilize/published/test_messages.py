@@ -10,7 +10,6 @@ from sapwood.protocol.stabilize.published.messages import Switch, Tagged, as_mes
 
 @pytest.mark.parametrize("message", [Switch("subscribed", 1), Tagged(0, Subscribe("1", "x = 1"))])
 def test_it_has_no_form_on_the_wire(message: Switch | Tagged) -> None:
-    assert as_message(message) is message
     encoded = CODEC.encode(as_message(message))
     with pytest.raises(Exception, match="message"):
         CODEC.decode(encoded)

@@ -49,7 +49,7 @@ class Scheme(NamedTuple):
 
 
 _leased = bounds.leased
-_late = bounds.any_idempotent
+_late = bounds.leased_late
 
 SCHEMES: dict[str, Scheme] = {
     "lease-flooding": Scheme(
