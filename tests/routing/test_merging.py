@@ -55,3 +55,15 @@ def test_a_merger_equal_to_a_subscription_is_that_subscription() -> None:
     assert table.take() == Difference([], [])
     table.remove(entry("a = 1"))
     assert table.take() == Difference([], [])
+
+
+def test_what_stands_behind_mergers_is_what_covering_would_owe() -> None:
+    ledger = EdgeLedger("N", "merging")
+    for text in ("x = 1", "x = 2", "x in (1, 3)", "y = 1"):
+        ledger.add(entry(text))
+    standing = ("x = 2", "x in (1, 3)", "y = 1")
+    assert ledger.standing().keys() == {Filter(text).id for text in standing}
+    assert ledger.owed().keys() == {Filter(text).id for text in ("x in (1, 2, 3)", "y = 1")}
+    plain = EdgeLedger("N", "identity")
+    plain.add(entry("x = 1"))
+    assert plain.standing() == plain.owed()

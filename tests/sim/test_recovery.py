@@ -116,14 +116,16 @@ def test_subscriptions_are_asked_for_only_towards_advertisements() -> None:
 
 def test_the_watch_knows_since_when_everything_is_right() -> None:
     made, watch = network("identity")
-    watch.look()
-    assert watch.right_since == 0.2  # when B3 has heard of it
+    assert since(watch) == 0.2  # when B3 has heard of it
     made.kernel.run(5.0)
     made.insert("B1", "B2", EVERYTHING)
     made.kernel.run(6.0)
-    watch.look()
-    wrong = watch.right_since
+    assert since(watch) is None
     made.insert("B1", "B2", Unsubscribe(Filter("true").id))
     made.kernel.run(8.0)
+    assert since(watch) == 6.1  # when B3 has heard of it
+
+
+def since(watch: RecoveryWatch) -> float | None:
     watch.look()
-    assert (wrong, watch.right_since) == (None, 6.1)  # when B3 has heard of it
+    return watch.right_since

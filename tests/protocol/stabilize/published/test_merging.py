@@ -12,6 +12,8 @@ from protocol.stabilize.published.publishing import (
     tick,
     unsubscribe,
 )
+from sapwood.filters.filter import Filter
+from sapwood.protocol.stabilize.published.merging import LeasedMerging1
 
 MERGED = ["N + x in (1, 2)", "M + x in (1, 2)"]
 CORRECTED = ["lease-merging-1", "lease-merging-2"]
@@ -81,6 +83,9 @@ def test_what_was_passed_on_aside_is_no_constituent_next_door() -> None:
     assert unsubscribe(broker, "a", "x = 3", 2.5)
     assert subscribe(broker, "N", "x = 1", 3.0) == []
     assert subscribe(broker, "N", "x in (1, 2)", 4.0) == ["M + x in (1, 2)"]
+    assert isinstance(broker.published, LeasedMerging1)
+    lines = [broker.published.lines("subscribed", "M", one) for one in broker.subscriptions.of("N")]
+    assert lines == [[Filter("x in (1, 2)").id], []]
 
 
 @pytest.mark.parametrize("scheme", PRINTED)

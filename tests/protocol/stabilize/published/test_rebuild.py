@@ -73,6 +73,12 @@ def test_notifications_go_by_both_tables() -> None:
     assert broker.handle(FramesReceived("b", frame), 6.0) == [Forward(("M",), frame, 1)]
 
 
+def test_what_comes_for_the_other_table_counts_too() -> None:
+    broker = new_broker("rebuild")
+    told(broker, "N", tagged(1, SUBSCRIBED), 1.0)
+    assert entries(broker) == ["N x = 1"]
+
+
 def test_the_root_switches_every_period_and_others_pass_it_on() -> None:
     broker = new_broker("rebuild")
     told(broker, "a", Subscribe("1", "x = 1"), 1.0)
