@@ -188,7 +188,13 @@ class Network:
                 fresh = Direction(lost.target, lost.delay)
                 self.directions[here, there] = self._stations[here].links[there] = fresh
         for other, known in before.neighbours.items():
-            up = LinkUp(other, known.in_tree, sends=known.sends, receives=known.receives)
+            up = LinkUp(
+                other,
+                known.in_tree,
+                sends=known.sends,
+                receives=known.receives,
+                features=known.features,
+            )
             self.handle(name, up)
         for client in before.clients:
             self.handle(name, ClientUp(client))
