@@ -101,7 +101,10 @@ class Leasing(Subscribing):
             return super()._begin(source, message, now, kind)
         key = Key(kind, source, self.entry_id(source, message.id))
         self.leases.renew(key, now, message.lease)
+        known = self._tables[kind].get(source, key.id)
         told = self._noted(super()._begin(source, message, now, kind), now)
+        if known is not None and known != filter:  # only after a fault
+            told += self._handed_over(key, Entry(source, key.id, known), now)
         return told + self._renewed(key, Entry(source, key.id, filter), now)
 
     def _renewed(self, key: Key, entry: Entry, now: float) -> list[Effect]:
@@ -228,9 +231,14 @@ class Leasing(Subscribing):
             for told_id in self.concerned(key.kind, neighbour, entry):
                 line = Line(key.kind, neighbour, told_id)
                 telling = self.tellings.get(line)
-                if telling is not None and telling.representative == key:
+                if telling is not None and not self._is_represented(line, telling):
                     effects += self._hand_over(line, telling, now)
         return effects
+
+    def _is_represented(self, line: Line, telling: Telling) -> bool:
+        """Whether the one that renews something is there. A fault may have named another."""
+        renewing = telling.representative
+        return renewing is not None and self._is_supported_by(line, renewing)
 
     def _hand_over(self, line: Line, telling: Telling, now: float) -> list[Effect]:
         chosen, at_once = successor(self.supporters(line), self.leases, telling.at, now)
