@@ -102,9 +102,11 @@ def test_convergence_within_the_bound_many_seeds(scheme: str, fault: str) -> Non
 
 
 def test_an_unsubscription_soon_after_a_fault_can_exceed_the_bound_of_the_wrapper() -> None:
-    """Lemma 1 is about correct systems: a broker that was wrong about which table is being built
-    can put an entry into a table that its neighbour has just emptied. If the client goes before it
-    renews, nobody takes the entry back; it is gone with that table, a period later.
+    """Lemma 1 is about correct systems, which this is not.
+
+    A broker that was wrong about which table is being built can put an entry into a table that its
+    neighbour has just emptied. If the client goes before it renews, nobody takes the entry back; it
+    is gone with that table, a period later.
     """
     described = scenario("rebuild", 101, "initial")
     simulation = Simulation(described, digest=False)
