@@ -96,3 +96,15 @@ def test_carried_on_in_parts_it_comes_to_the_same(
     while not parts.carry_on(work):
         pass
     assert dict(parts.owed()) == dict(whole.owed())
+
+
+def test_what_stands_behind_mergers_is_what_covering_would_owe() -> None:
+    ledger = EdgeLedger("N", "merging")
+    for text in ("x = 1", "x = 2", "x in (1, 3)", "y = 1"):
+        ledger.add(entry(text))
+    standing = ("x = 2", "x in (1, 3)", "y = 1")
+    assert ledger.standing().keys() == {Filter(text).id for text in standing}
+    assert ledger.owed().keys() == {Filter(text).id for text in ("x in (1, 2, 3)", "y = 1")}
+    plain = EdgeLedger("N", "identity")
+    plain.add(entry("x = 1"))
+    assert plain.standing() == plain.owed()

@@ -91,7 +91,7 @@ class Broker(Core):
         self.settling = Settling(self, self.waves)
         self.gaps = Gaps(self, self.restoration)
         self.moves = Moves(self, self.gaps)
-        subscribing = Subscribing(self, self.settling)
+        subscribing = self._make_subscribing()
         self.tree = Tree(self, self, self.restoration, self.waves, self.gaps)
         self.audit = Audit(self)
         self.machines: tuple[Machine, ...] = (
@@ -146,6 +146,10 @@ class Broker(Core):
                 self._from_neighbours.setdefault(kind, []).append(handler)
             for kind, handler in machine.from_clients().items():
                 self._from_clients.setdefault(kind, []).append(handler)
+
+    def _make_subscribing(self) -> Subscribing:
+        """The machine that keeps the tables; brokers of published schemes have others."""
+        return Subscribing(self, self.settling)
 
     def handle(self, event: Event, now: float) -> list[Effect]:
         """Take an event; what the driver has to do because of it, in order."""

@@ -117,6 +117,10 @@ class EdgeLedger:
         """Everything the neighbour is owed now, by id; it changes with the entries."""
         return self._strategy.owed()
 
+    def standing(self) -> Mapping[str, Filter]:
+        """The filters that travel, by themselves or as part of a merger, by their ids."""
+        return self._strategy.standing()
+
     def difference(self) -> Difference:
         """What the neighbour would have to be told now. Looking changes nothing."""
         self.note_changes()

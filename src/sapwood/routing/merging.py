@@ -53,6 +53,10 @@ class Merging(Strategy):
         self._merge()
         return self._merged.owed()
 
+    def standing(self) -> Mapping[str, Filter]:
+        """What covering would owe: the constituents of mergers, and what is not merged."""
+        return self._covering.owed()
+
     def take_touched(self) -> Iterable[str]:
         """The ids under which something may have changed since this was last asked."""
         self._merge()

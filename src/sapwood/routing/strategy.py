@@ -85,6 +85,10 @@ class Strategy(ABC):
         """
         return True
 
+    def standing(self) -> Mapping[str, Filter]:
+        """The filters that travel, by themselves or as part of a merger, by their ids."""
+        return self.owed()
+
     def take_touched(self) -> Iterable[str]:
         """The ids under which something may have changed since this was last asked."""
         touched, self._touched = self._touched, {}
