@@ -33,6 +33,7 @@ from sapwood.protocol.invariants import broker_problems
 from sapwood.protocol.messages import Advertise, Missed, Subscribe, Unsubscribe
 from sapwood.protocol.stabilize.audit import SLICE_WORK, reread
 from sapwood.protocol.stabilize.settings import NO_REFRESH, StabilizationSettings
+from sapwood.routing.table import Held
 
 PERIOD = 10.0
 SETTINGS = StabilizationSettings(audit_seconds=PERIOD)
@@ -159,8 +160,7 @@ def test_wrong_plans_go_with_an_audit() -> None:
 def test_a_filter_that_does_not_fit_its_text_is_read_again() -> None:
     broker = filled()
     entry = broker.subscriptions.of("c1.1")[0]
-    wrong = Filter._of(Filter("q = 1").boxes, str(entry.filter))
-    broker.subscriptions._entries["c1.1"][entry.id] = wrong
+    broker.subscriptions._entries["c1.1"][entry.id] = Held(Filter("q = 1"), str(entry.filter))
     audit(broker)
     assert broker.subscriptions.get("c1.1", entry.id) == entry.filter
     assert broker.faults[REBIRTH_CHANGED] == 1
@@ -170,9 +170,10 @@ def test_a_filter_that_does_not_fit_its_text_is_read_again() -> None:
 def test_what_is_no_filter_goes() -> None:
     broker = filled()
     entry = broker.subscriptions.of("N1")[0]
-    assert reread(broker, None) is None
-    assert reread(broker, entry.filter) is entry.filter
-    assert reread(broker, Filter._of((), "x >")) is None
+    assert reread(broker, None, "x = 1") is None
+    assert reread(broker, entry.filter, None) is None
+    assert reread(broker, entry.filter, str(entry.filter)) is entry.filter
+    assert reread(broker, entry.filter, "x >") is None
 
 
 def test_wiring_is_made_anew_and_state_handed_on() -> None:

@@ -9,6 +9,7 @@ import pytest
 from protocol.stabilize.test_audit import filled
 from protocol.wiring import notification
 from sapwood.errors import RoutingError
+from sapwood.filters.filter import Filter
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.core import IMPOSSIBLE
 from sapwood.protocol.effects import Effect, Forward, Reborn, Send
@@ -18,6 +19,7 @@ from sapwood.protocol.invariants import broker_problems
 from sapwood.protocol.messages import Missed, Settled, Subscribe, Survey, TableComplete
 from sapwood.protocol.neighbours import Neighbour
 from sapwood.protocol.stabilize.rebirth import primary_of, restore
+from sapwood.routing.table import Held
 
 
 def spoilt(**config: Any) -> Broker:
@@ -141,14 +143,15 @@ def test_what_makes_no_sense_is_left_behind() -> None:
     broker = filled()
     broker.neighbours["N8"] = None  # type: ignore[assignment]
     broker.neighbours["N9"] = Neighbour(True, 5, "covering")  # type: ignore[arg-type]
-    broker.subscriptions._entries["stranger"] = {"s": next(iter(broker.subscriptions)).filter}
+    broker.subscriptions._entries["stranger"] = {"s": Held(Filter("s = 1"), "s = 1")}
     broker.subscriptions._entries["N1"]["odd"] = 7  # type: ignore[assignment]
     broker.subscriptions._entries["N2"] = []  # type: ignore[assignment]
     broker.fences.homes = {"m.1": Fence("N1", 1), "m.2": Fence("N7", 1), "m.3": 0}  # type: ignore[dict-item]
     broker.faults["impossible"] = -3
     primary = primary_of(broker, None)
     assert list(primary.neighbours) == ["N1", "N2", "N3"]
-    assert {one.destination for one in primary.subscriptions} == {"N1", "N3", "c1.1", "c2.1"}
+    held = {entry.destination for entry, _ in primary.subscriptions}
+    assert held == {"N1", "N3", "c1.1", "c2.1"}
     assert primary.fences == {"m.1": Fence("N1", 1)}
     assert primary.faults["impossible"] == 0
     fresh = Broker(broker.config)

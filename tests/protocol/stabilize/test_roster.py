@@ -10,6 +10,7 @@ from sapwood.protocol.fences import Fence
 from sapwood.protocol.invariants import broker_problems
 from sapwood.protocol.neighbours import Neighbour
 from sapwood.protocol.stabilize.roster import agree, missed_events, strangers
+from sapwood.routing.table import Held
 
 LINKS = tuple(LinkUp(name, features=("restart",)) for name in ("N1", "N2", "N3"))
 ROSTER = Roster(LINKS, (), ("c1.1", "c2.1"))
@@ -64,7 +65,7 @@ def test_what_was_agreed_holds_again() -> None:
 def test_entries_of_strangers_go() -> None:
     broker = filled()
     filter = next(iter(broker.subscriptions)).filter
-    broker.subscriptions._entries["ghost"] = {"g": filter}
+    broker.subscriptions._entries["ghost"] = {"g": Held(filter, str(filter))}
     assert strangers(broker) == ["ghost"]
     broker.forwarding.index.add(("ghost", "g"), filter, "ghost")
     for ledger in broker.subscriptions.ledgers.values():
