@@ -60,4 +60,8 @@ BENCHMARKS: dict[str, Benchmark] = {
         "message hops per second of the simulator, beside SimPy",
         "sapwood.bench.sim",
     ),
+    "stabilization": Benchmark(
+        "time until tables and tree are right again after a fault, beside the bounds",
+        "sapwood.bench.stabilization",
+    ),
 }

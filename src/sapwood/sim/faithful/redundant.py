@@ -25,6 +25,9 @@ from sapwood.sim.faithful.swarm import BoundedKernel, RunawayError
 LOOK_SECONDS: Final = 0.02
 """How often the links of the tree are looked at."""
 
+WRONG_SECONDS: Final = 0.1
+"""How often is looked whether the tree is right."""
+
 COPIES_MAX: Final = 10
 """How often a notification may come to a client while the tree is not right."""
 
@@ -60,6 +63,12 @@ class Plan(NamedTuple):
     def links(self) -> list[tuple[str, str]]:
         """All pairs of brokers of which one dials the other."""
         return [(name, other) for name, others in self.joins.items() for other in others]
+
+    @property
+    def faults_end_at(self) -> float:
+        """When the last broker has started, and the last fault is over."""
+        ends = (min(one.at + one.seconds, self.calm_at) for one in self.faults)
+        return max((*self.starts.values(), *ends))
 
     def describe(self) -> str:
         """One line about it."""
@@ -145,11 +154,29 @@ class PlanRun:
         """When the tree was last seen to be another one."""
         self._tree: frozenset[tuple[str, str]] = frozenset()
         self._sent = 0
+        self._wrong_at = 0.0
+        """When the tree was last seen to be wrong, since the last fault."""
 
     # What happens
 
     def run(self) -> list[str]:
         """Everything that is wrong; nothing if it is all right."""
+        healed_after = self.heal()
+        problems = [f"after {HEAL_SECONDS} s: {one}" for one in self._wrong()]
+        if healed_after is not None:
+            problems += self._calm()
+        if self.circles:
+            problems.append(f"a circle carries at {self.circles[0]:.2f}, {len(self.circles)} looks")
+        problems += self._copies()
+        problems += self.network.problems()
+        return problems
+
+    def heal(self) -> float | None:
+        """Let the faults happen; seconds from the last one until the tree was right, if it was.
+
+        The start of the last broker counts as a fault, and so does one that is still missing when
+        the calm begins.
+        """
         kernel, plan = self.kernel, self.plan
         for name, at in plan.starts.items():
             kernel.at(at, self._start, name)
@@ -158,19 +185,15 @@ class PlanRun:
             kernel.at(fault.at, self._begin, fault)
             if fault.seconds:
                 kernel.at(min(fault.at + fault.seconds, plan.calm_at), self._end, fault)
+        kernel.at(plan.faults_end_at, self._look_for_wrong)
         kernel.run(plan.calm_at + 0.01)
+        last_fault_at = plan.faults_end_at
         for name in plan.joins:
-            if name not in self.gone:
+            if name not in self.gone and name not in self.network.nodes:
                 self.network.restart(name)
+                last_fault_at = kernel.now
         healed = self.network.driver.run_until(lambda: not list(self._wrong()), HEAL_SECONDS)
-        problems = [f"after {HEAL_SECONDS} s: {one}" for one in self._wrong()]
-        if healed:
-            problems += self._calm()
-        if self.circles:
-            problems.append(f"a circle carries at {self.circles[0]:.2f}, {len(self.circles)} looks")
-        problems += self._copies()
-        problems += self.network.problems()
-        return problems
+        return max(0.0, self._wrong_at - last_fault_at) if healed else None
 
     def _start(self, name: str) -> None:
         plan = self.plan
@@ -222,6 +245,11 @@ class PlanRun:
         if tree != self._tree:
             self._tree, self.tree_changed_at = tree, self.kernel.now
         self.kernel.at(self.kernel.now + LOOK_SECONDS, self._look)
+
+    def _look_for_wrong(self) -> None:
+        if any(True for _ in self._wrong()):
+            self._wrong_at = self.kernel.now
+        self.kernel.at(self.kernel.now + WRONG_SECONDS, self._look_for_wrong)
 
     def _carrying(self) -> frozenset[tuple[str, str]]:
         """Links over which both ends let notifications go."""

@@ -6,37 +6,27 @@ and nobody asks again, however much clients change their minds.
 
 from __future__ import annotations
 
+import math
 from random import Random
 
 import pytest
 
-from protocol.stabilize.perturbed import PERIOD, last_wrong, populated, text_of
 from sapwood.protocol.messages import Subscribe
 from sapwood.protocol.ports import TICK_SECONDS
 from sapwood.routing.algorithms import ALGORITHMS
+from sapwood.sim.perturbed import PERIOD, populated, recover, text_of
 
 SCHEMES = ("digest", "batch", "hop-lease")
 SEEDS = 3
 MANY_SEEDS = 60
 
 
-def time_over_bound(
-    seed: int, algorithm: str, scheme: str = "digest", *, advertisements: bool = False
-) -> float:
-    """When the tables were last wrong after a fault, as a share of the bound; inf if for ever."""
-    net = populated(seed, algorithm, scheme, advertisements=advertisements)
-    right = net.tables()
-    net.perturb(Random(seed).choice((0.2, 0.6, 1.0)))
-    last = last_wrong(net, right, net.bound + 2 * PERIOD)
-    return last / net.bound
-
-
 def again(seed: int, *arguments: object, **options: object) -> str:
     """What to type to see a seed again."""
     said = [repr(seed), *map(repr, arguments), *(f"{one}={two!r}" for one, two in options.items())]
     return (
-        "again: PYTHONPATH=src:tests python -c 'from protocol.stabilize.test_perturbation import "
-        f"*; print(time_over_bound({', '.join(said)}))'"
+        "again: PYTHONPATH=src python -c 'from sapwood.sim.perturbed import recover; "
+        f"print(recover({', '.join(said)}))'"
     )
 
 
@@ -47,8 +37,8 @@ def test_tables_are_right_within_the_bound_and_stay_so(
     scheme: str, algorithm: str, advertisements: bool
 ) -> None:
     for seed in range(SEEDS):
-        share = time_over_bound(seed, algorithm, scheme, advertisements=advertisements)
-        assert share <= 1, again(seed, algorithm, scheme, advertisements=advertisements)
+        recovery = recover(seed, algorithm, scheme, advertisements=advertisements)
+        assert recovery.is_in_time, again(seed, algorithm, scheme, advertisements=advertisements)
 
 
 @pytest.mark.parametrize("algorithm", ["simple", "covering"])
@@ -58,7 +48,7 @@ def test_small_buckets_and_parts_make_no_difference(
     monkeypatch.setattr("sapwood.protocol.stabilize.digest.BUCKET_ENTRIES", 2)
     monkeypatch.setattr("sapwood.protocol.stabilize.digest.PART_BYTES", 50)
     for seed in range(SEEDS):
-        assert time_over_bound(seed, algorithm) <= 1, f"in small buckets, {again(seed, algorithm)}"
+        assert recover(seed, algorithm).is_in_time, f"in small buckets, {again(seed, algorithm)}"
 
 
 @pytest.mark.slow
@@ -67,14 +57,14 @@ def test_small_buckets_and_parts_make_no_difference(
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_many_seeds(scheme: str, algorithm: str, advertisements: bool) -> None:
     for seed in range(SEEDS, MANY_SEEDS):
-        share = time_over_bound(seed, algorithm, scheme, advertisements=advertisements)
-        assert share <= 1, again(seed, algorithm, scheme, advertisements=advertisements)
+        recovery = recover(seed, algorithm, scheme, advertisements=advertisements)
+        assert recovery.is_in_time, again(seed, algorithm, scheme, advertisements=advertisements)
 
 
 @pytest.mark.parametrize("algorithm", ["simple", "identity", "covering", "merging"])
 def test_without_refresh_they_do_not_recover(algorithm: str) -> None:
-    shares = [time_over_bound(seed, algorithm, "off") for seed in range(6)]
-    assert sum(share > 1 for share in shares) >= 5  # one may have been lucky
+    times = [recover(seed, algorithm, "off").right_after for seed in range(6)]
+    assert times.count(math.inf) >= 5  # one may have been lucky
 
 
 @pytest.mark.parametrize("advertisements", [False, True], ids=["", "advertised"])

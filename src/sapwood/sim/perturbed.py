@@ -1,5 +1,7 @@
 """A network whose state and messages a fault spoils at one moment, in virtual time.
 
+For tests, and for `sapwood bench stabilization`.
+
 Brokers and clients are joined by links that keep their order and take a time that is drawn. Every
 broker gets a tick each half second, at its own phase, and none in between. What is spoilt are
 entries, what was told, what the machine of the refresh keeps, and all messages under way. What is
@@ -11,8 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from sapwood.analysis.stabilization import Periods, network_of
+from sapwood.analysis.stabilization.bounds import tables_time
 from sapwood.filters.filter import Filter
 from sapwood.protocol.broker import Broker, BrokerConfig
 from sapwood.protocol.client.refreshing import Refreshing as ClientRefreshing
@@ -53,10 +57,8 @@ DELAY_MIN, DELAY_MAX = 0.05, 0.4
 WRONG_TIMES: Final = (-1e9, 1e9, math.nan, math.inf, -math.inf)
 
 
-class TestClient:
+class PerturbedClient:
     """A client: its requests, and the part of the library that lets a broker compare."""
-
-    __test__ = False
 
     def __init__(self, name: str, broker: str, period: float) -> None:
         self.name = name
@@ -86,7 +88,7 @@ class Perturbed:
         self.algorithm, self.scheme, self.period = algorithm, scheme, period
         self.advertisements = advertisements
         self.brokers: dict[str, Broker] = {}
-        self.clients: dict[str, TestClient] = {}
+        self.clients: dict[str, PerturbedClient] = {}
         self.queues: dict[tuple[str, str], list[bytes]] = {}
         self.counts: dict[str, int] = {}
         self.bytes: dict[str, int] = {}
@@ -119,8 +121,9 @@ class Perturbed:
 
     # Clients
 
-    def connect(self, name: str, broker: str) -> TestClient:
-        client = self.clients[name] = TestClient(name, broker, self.period)
+    def connect(self, name: str, broker: str) -> PerturbedClient:
+        """A client comes to a broker."""
+        client = self.clients[name] = PerturbedClient(name, broker, self.period)
         self.queues[name, broker], self.queues[broker, name] = [], []
         features = () if self.scheme == "off" else (REFRESH,)
         self._do(broker, self.brokers[broker].handle(ClientUp(name, features), self.kernel.now))
@@ -129,21 +132,25 @@ class Perturbed:
             self.kernel.at(self.kernel.now + phase, self._client_tick, client)
         return client
 
-    def open(self, client: TestClient, kind: type[Subscribe] | type[Advertise], text: str) -> str:
+    def open(
+        self, client: PerturbedClient, kind: type[Subscribe] | type[Advertise], text: str
+    ) -> str:
+        """A client subscribes or advertises; the name of its request."""
         request = client.requests.open(kind, text, settle=False)
         self._send(client.name, client.broker, request.message)
         return request.name
 
-    def end(self, client: TestClient, name: str) -> None:
+    def end(self, client: PerturbedClient, name: str) -> None:
+        """A client takes a request back."""
         message = client.requests.end(name, settle=False)
         assert message is not None
         self._send(client.name, client.broker, message)
 
-    def _client_tick(self, client: TestClient) -> None:
+    def _client_tick(self, client: PerturbedClient) -> None:
         self._client_sends(client)
         self.kernel.at(self.kernel.now + TICK_SECONDS, self._client_tick, client)
 
-    def _client_sends(self, client: TestClient) -> None:
+    def _client_sends(self, client: PerturbedClient) -> None:
         for message in client.refreshing.due(self.kernel.now):
             self._send(client.name, client.broker, message)
 
@@ -193,12 +200,14 @@ class Perturbed:
             self._client_sends(client)
 
     def run(self, seconds: float) -> None:
+        """Let time pass."""
         self.kernel.run(self.kernel.now + seconds)
 
     # Looking
 
     @property
     def diameter(self) -> int:
+        """Links between the two brokers that are farthest apart."""
         around: dict[str, list[str]] = {name: [] for name in self.brokers}
         for a, b in self.links:
             around[a].append(b)
@@ -216,21 +225,26 @@ class Perturbed:
 
         return max(map(far, self.brokers))
 
-    @property
-    def bound(self) -> float:
-        """When everything is right again after a fault, at the latest."""
-        d = (self.diameter + 1) * (2 if self.advertisements else 1)
-        if self.scheme == "hop-lease":
-            lease = self.refreshing("B1").lease_seconds
-            return 2 * lease + 2 * TICK_SECONDS + (d + 1) * DELAY_MAX
-        return self.period + TICK_SECONDS + 3 * DELAY_MAX + d * DELAY_MAX
+    def bound_of(self, scheme: str) -> float:
+        """When everything is right again after a fault, at the latest; infinite with `off`."""
+        network = network_of(len(self.brokers), diameter=self.diameter, delay_max=DELAY_MAX)
+        periods = Periods(
+            refresh=scheme,  # type: ignore[arg-type]
+            has_advertisements=self.advertisements,
+            refresh_period=self.period,
+            client_refresh_period=self.period,
+            tick=TICK_SECONDS,
+        )
+        return tables_time(network, periods)
 
     def refreshing(self, name: str) -> Refreshing:
+        """The part of a broker that compares tables."""
         found = self.brokers[name].machines[-1]
         assert isinstance(found, Refreshing)
         return found
 
     def count(self, name: str) -> int:
+        """How often something happened in all of those."""
         return sum(self.refreshing(one).counts[name] for one in self.brokers)
 
     def tables(self) -> dict[str, Any]:
@@ -417,3 +431,32 @@ def last_wrong(net: Perturbed, right: Any, seconds: float, step: float = 0.1) ->
     net.kernel.at(since, look)
     net.kernel.run(since + seconds)
     return last
+
+
+class Recovery(NamedTuple):
+    """How a network came back from a fault; times in seconds since the fault."""
+
+    right_after: float
+    """Infinite if tables were still wrong at the end."""
+    bound: float
+    """When they had to be right; infinite if nothing was promised."""
+
+    @property
+    def is_in_time(self) -> bool:
+        """Whether they were right, no later than promised."""
+        return math.isfinite(self.right_after) and self.right_after <= self.bound
+
+
+def recover(
+    seed: int, algorithm: str, scheme: str = "digest", *, advertisements: bool = False
+) -> Recovery:
+    """Spoil a network, and look at it until two periods after its tables have to be right.
+
+    Without refresh nothing is promised: it is looked at for as long as one that compares digests.
+    """
+    net = populated(seed, algorithm, scheme, advertisements=advertisements)
+    right = net.tables()
+    net.perturb(Random(seed).choice((0.2, 0.6, 1.0)))
+    patience = net.bound_of("digest" if scheme == "off" else scheme) + 2 * net.period
+    last = last_wrong(net, right, patience)
+    return Recovery(last if net.tables() == right else math.inf, net.bound_of(scheme))
