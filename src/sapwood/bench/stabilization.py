@@ -35,7 +35,7 @@ TREE: Final = "beacons"
 PRINTED: Final = "-printed"
 """How the names of schemes end that follow the thesis to the letter, with its mistakes."""
 
-COLUMNS: Final = ("seeds", "recovered", "median s", "p99 s", "worst s", "worst / bound", "late")
+COLUMNS: Final = ("right", "median", "p99", "worst", "÷ bound", "late")
 
 
 class Size(NamedTuple):
@@ -59,21 +59,19 @@ class Distribution(NamedTuple):
     p99: float
     worst: float
     """Times in seconds, of all seeds: infinite where so many did not recover."""
-    worst_share: float
-    """The largest time divided by its bound; zero where nothing is promised."""
+    worst_share: float | None
+    """The largest time divided by its bound, if something is promised."""
     late: int
-    """How many were not right when they had to be; zero where nothing is promised."""
+    """How many were not right when they had to be."""
 
     @property
     def cells(self) -> tuple[str, ...]:
         """As a line of the table."""
-        share = f"{self.worst_share:.2f}" if self.worst_share else "no bound"
         return (
-            f"{self.seeds}",
             f"{self.recovered / self.seeds:.0%}",
-            *(_seconds(one) for one in (self.median, self.p99, self.worst)),
-            "never" if math.isinf(self.worst_share) else share,
-            f"{self.late}" if self.worst_share else "",
+            *(_number(one, 1) for one in (self.median, self.p99, self.worst)),
+            "none" if self.worst_share is None else _number(self.worst_share, 2),
+            "" if self.worst_share is None else f"{self.late}",
         )
 
     @property
@@ -85,8 +83,8 @@ class Distribution(NamedTuple):
         }
 
 
-def _seconds(value: float) -> str:
-    return "never" if math.isinf(value) else f"{value:.1f}"
+def _number(value: float, places: int) -> str:
+    return "never" if math.isinf(value) else f"{value:.{places}f}"
 
 
 def distribution(recoveries: Sequence[Recovery]) -> Distribution:
@@ -99,7 +97,7 @@ def distribution(recoveries: Sequence[Recovery]) -> Distribution:
         median=_at(times, 0.5),
         p99=_at(times, 0.99),
         worst=times[-1],
-        worst_share=max((one.right_after / one.bound for one in promised), default=0.0),
+        worst_share=max((one.right_after / one.bound for one in promised), default=None),
         late=sum(not one.is_in_time for one in promised),
     )
 
@@ -186,9 +184,9 @@ def parts(size: Size) -> list[Part]:
     printed = [name for name in SCHEMES if name.endswith(PRINTED)]
     refreshed = f"renewed every {PERIOD:g} s"
     return [
-        Part(f"Tables, own schemes, {refreshed}", own, (*OWN, OFF), size.own),
+        Part(f"Tables by own schemes, {refreshed}", own, (*OWN, OFF), size.own),
         Part(
-            f"Tables, published schemes, {refreshed}",
+            f"Tables by published schemes, {refreshed}",
             published,
             (*corrected, *printed, OFF),
             size.published,
@@ -212,15 +210,15 @@ def run(options: Options, progress: Progress) -> Report:
             figures[f"{part.measure.__name__} {scheme}"] = found.figures
             if is_own:
                 late[scheme] = found.late
-        tables.append(Table(part.title, COLUMNS, lines))
+        tables.append(Table(f"{part.title}; {part.seeds} seeds, seconds", COLUMNS, lines))
     is_right = not any(late.values())
     return Report(
         figures=figures,
         tables=tables,
         notes=[
-            "Recovered: right until the end. Late: not right when the bound was over.",
+            "Right: the share that was right in the end. Late: not yet right after its bound.",
             f"Schemes that end in {PRINTED} follow the thesis to the letter, with its mistakes;",
-            "rebuild exceeds its bound where a client unsubscribes soon after the fault.",
+            "rebuild can exceed its bound where a client unsubscribes soon after the fault.",
         ],
         conclusion="Everything that Sapwood runs by default was right again within its bound."
         if is_right

@@ -74,6 +74,7 @@ class Tree(Machine):
 
     name = "tree"
     surveys = True
+    derived = ("settings",)
 
     def __init__(
         self, core: Core, links: Links, restoration: Restoration, waves: Waves, gaps: Gaps
