@@ -29,7 +29,28 @@ WAITED_SECONDS_MAX: Final = 60.0
 """Longest time that a beacon may be behind other frames."""
 
 
-class Beacon(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc=False):
+WIRE_NAMES: Final = {
+    "root": "r",
+    "priority": "q",
+    "age": "a",
+    "path": "p",
+    "parent": "u",
+    "carries": "c",
+    "asks": "k",
+    "is_carried": "i",
+    "is_whole": "w",
+    "full": "f",
+    "size": "s",
+    "delay_up": "d",
+    "delay_tree": "t",
+}
+"""What the fields of a beacon are called in a frame: beacons are most of what an idle link carries,
+and in full the names were half of a beacon."""
+
+
+class Beacon(
+    msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc=False, rename=WIRE_NAMES
+):
     """What the sender knows about the root, and how it is linked. Never counted, never kept."""
 
     root: Name
