@@ -40,10 +40,10 @@ SHARES: Final = (0.005, 0.01, 0.05, 0.3)
 """How much of a broker is spoilt."""
 
 FORM_SECONDS: Final = 60.0
-LOOK_SECONDS: Final = 0.5
+LOOK_SECONDS: Final = 1.0
 """How often is looked whether everything is right."""
-STAY_SECONDS: Final = 8.0
-"""For how long it has to stay so: four refreshs, and two audits."""
+STAY_SECONDS: Final = 6.0
+"""For how long it has to stay so: three refreshs, and an audit."""
 STEPS_MAX: Final = 1_000_000
 
 ROM: Final[Rom] = {**BROKER_ROM, Random: "injected: it draws times of attempts"}
