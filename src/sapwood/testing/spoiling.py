@@ -39,6 +39,9 @@ ROUTING: Final = ("covering", "merging", "simple", "identity", "flooding")
 SHARES: Final = (0.005, 0.01, 0.05, 0.3)
 """How much of a broker is spoilt."""
 
+PATIENCE_SECONDS: Final = 3.0
+"""How long whoever asks everybody something waits for the answer."""
+
 FORM_SECONDS: Final = 60.0
 LOOK_SECONDS: Final = 1.0
 """How often is looked whether everything is right."""
@@ -117,7 +120,7 @@ class PlanRun:
                 "routing": plan.routing,
                 "advertisements_required": plan.advertisements,
                 "raises_faults": False,
-                "settle_patience": 3.0,
+                "settle_patience": PATIENCE_SECONDS,
                 "restore_seconds": 3.0,
             },
         )
@@ -179,6 +182,9 @@ class PlanRun:
             late = self.network.kernel.now - end + STAY_SECONDS
             yield from (f"{late:.1f} s after the bound: {one}" for one in self.wrong())
             self.network.driver.run(LOOK_SECONDS)
+        # Brokers ask everybody something now and then, but nobody waits for ever for the answer.
+        if not self.network.driver.run_until(self.network.has_no_waves, 3 * PATIENCE_SECONDS):
+            yield "a wave never comes back"
 
     def _delivers(self) -> Iterator[str]:
         """What is published now comes to everybody who wants it, once."""
@@ -202,8 +208,7 @@ class PlanRun:
             found += [*self.network.problems(), *network_problems(self.network.brokers)]
         except Exception as problem:  # noqa: BLE001 - anything may be anywhere
             return [f"{type(problem).__name__}: {problem}"]
-        # Brokers ask everybody something now and then: that is no fault.
-        return [one for one in found if ": a wave of " not in one]
+        return [one for one in found if ": a wave of " not in one]  # see `_stays_right`
 
     def _tree_problems(self) -> Iterator[str]:
         nodes = self.network.nodes
