@@ -37,7 +37,18 @@ ALLOWED = {
 }
 
 USUAL_WORDS = frozenset(
-    {"address", "close", "connect", "count", "name", "number", "problem", "routing", "session"}
+    {
+        "address",
+        "close",
+        "connect",
+        "count",
+        "former",
+        "name",
+        "number",
+        "problem",
+        "routing",
+        "session",
+    }
     | {"take"}
 )
 """Words of links that mean other things in a driver too."""

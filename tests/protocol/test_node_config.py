@@ -54,10 +54,10 @@ def test_what_is_offered_follows_from_the_scheme() -> None:
         ]
     client = (("refresh",), 30.0)
     assert found == {
-        "digest": [(("restart", "refresh"), 8.0), client],
-        "batch": [(("restart", "refresh"), 8.0), client],
-        "hop-lease": [(("restart", "hop-lease"), 8.0), client],
-        "off": [(("restart",), 0.0), ((), 0.0)],
+        "digest": [(("restart", "beacons", "refresh"), 8.0), client],
+        "batch": [(("restart", "beacons", "refresh"), 8.0), client],
+        "hop-lease": [(("restart", "beacons", "hop-lease"), 8.0), client],
+        "off": [(("restart", "beacons"), 0.0), ((), 0.0)],
     }
 
 

@@ -88,7 +88,7 @@ def test_a_broker_comes_back_with_its_next_session_and_its_data_directory(how: C
     assert (node.config.session, node.config.expected) == (2, ("B1", "B3"))
     assert network.restart("B2") is node
     assert network.driver.run_until(
-        lambda: network.is_linked("B1", "B2") and network.is_linked("B2", "B3"), 20
+        lambda: network.is_joined("B1", "B2") and network.is_joined("B2", "B3"), 20
     )
 
 

@@ -175,10 +175,18 @@ class Membership:
             return True
         return bool(self._node.broker.tree.place_of(peer.name))
 
-    def tree_changed(self) -> None:
+    def is_joined(self, name: str) -> bool:
+        """Whether the link to a broker carries, or stands by in a tree that carries."""
+        peer = self._node.peers.get(name)
+        if peer is None or peer.line is None:
+            return False
+        return BEACONS not in peer.features or self._node.broker.tree.is_joined(name)
+
+    def tree_changed(self, now: float) -> None:
         """Other links are part of the tree, or another neighbour is the parent."""
         self._mirror_tree()
         self._remember()
+        self._node.dialing.tick(now)
 
     def _mirror_tree(self) -> None:
         """Which links are part of the tree is decided by the broker, where it keeps one."""

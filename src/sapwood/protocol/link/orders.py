@@ -77,4 +77,4 @@ class Orders:
             self._node.membership.remove(peer, Goodbye(OUTSIDE_TREE, effect.reason), now)
 
     def _tree_changed(self, effect: TreeChanged, now: float) -> None:
-        self._node.membership.tree_changed()
+        self._node.membership.tree_changed(now)

@@ -156,6 +156,11 @@ class Tree(Machine):
             return []
         return [name for name, one in self.core.neighbours.items() if BEACONS in one.features]
 
+    def is_partner(self, name: str) -> bool:
+        """Whether a neighbour sends beacons."""
+        one = self.core.neighbours.get(name)
+        return self.is_on and one is not None and BEACONS in one.features
+
     def _is_linked(self, name: str) -> bool:
         one = self.core.neighbours.get(name)
         return one is not None and one.is_connected
@@ -274,6 +279,10 @@ class Tree(Machine):
         """Whether a neighbour in the tree has been away for long."""
         age_max = self.timing.age_max(self.delay_tree)
         return any(self._is_long_gone(name, age_max, now) for name in self.kept)
+
+    def is_joined(self, name: str) -> bool:
+        """Whether the link to a neighbour carries, or stands by in a tree that carries."""
+        return self.carries(name) or (self.is_same_tree(name) and self._is_whole())
 
     def is_same_tree(self, name: str) -> bool:
         """Whether a neighbour knows the same root."""
