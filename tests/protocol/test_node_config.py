@@ -29,7 +29,9 @@ def test_the_broker_gets_its_part() -> None:
         release="1.2.3",
         recording=True,
         expected=("B8",),
+        expected_parent="B8",
         restore_seconds=4.0,
+        link=LinkLimits(away_seconds=60.0),
         client=ClientLimits(refresh_seconds=7.0),
         stabilization=StabilizationSettings(refresh_seconds=8.0),
         tree=TreeSettings(beacon_seconds=2.0),
@@ -39,6 +41,7 @@ def test_the_broker_gets_its_part() -> None:
     shared = [name for name in made if name in given]
     assert [made[name] for name in shared] == [given[name] for name in shared]
     assert made["client_refresh_seconds"] == config.client.refresh_seconds
+    assert made["away_seconds"] == config.link.away_seconds
     usual = msgspec.structs.asdict(BrokerConfig(id="B1"))
     assert [name for name in made if made[name] == usual[name]] == ["stale_seconds"]
 
