@@ -40,8 +40,8 @@ def test_the_broker_gets_its_part() -> None:
     made, given = msgspec.structs.asdict(config.broker()), msgspec.structs.asdict(config)
     shared = [name for name in made if name in given]
     assert [made[name] for name in shared] == [given[name] for name in shared]
-    assert made["client_refresh_seconds"] == config.client.refresh_seconds
     assert made["away_seconds"] == config.link.away_seconds
+    assert made["client_refresh_seconds"] == config.client.refresh_seconds
     usual = msgspec.structs.asdict(BrokerConfig(id="B1"))
     assert [name for name in made if made[name] == usual[name]] == ["stale_seconds"]
 

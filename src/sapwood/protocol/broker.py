@@ -450,9 +450,14 @@ class Broker(Core):
         return [*effects, *self.tell_all()] if gone else effects
 
     def _tick(self, event: Tick, now: float) -> list[Effect]:
-        for name, neighbour in self.neighbours.items():
+        effects: list[Effect] = []
+        for name, neighbour in list(self.neighbours.items()):
             neighbour.is_busy = name in event.busy
-        effects = self._all(lambda machine: machine.tick(now))
+            if not neighbour.is_connected and not neighbour.is_away:  # a fault: neither follows
+                effects += self._neighbour_away(NeighbourAway(name), now)
+            elif neighbour.is_connected and not neighbour.in_tree:
+                neighbour.is_away = False
+        effects += self._all(lambda machine: machine.tick(now))
         self._soonest()  # raises where a fault made that impossible
         shadow = self.audit.take_complete()
         return effects if shadow is None else effects + self._renew(shadow)

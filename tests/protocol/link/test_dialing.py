@@ -65,6 +65,7 @@ def test_an_attempt_as_a_whole() -> None:
         routing="covering",
         credit=2**20,
         silence=10.0,
+        is_open=True,
     )
     assert node.handle(Connected(7, dial=1), 0.2) == [Write(7, LINK_CODEC.encode(hello))]
     (target,) = node.dialing.targets

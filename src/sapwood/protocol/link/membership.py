@@ -487,6 +487,27 @@ class Membership:
                 self.remove(peer, goodbye, now)
             elif peer.is_client and self._is_past_grace(peer, now):
                 self.remove(peer, Goodbye(SILENT), now)
+            elif not peer.is_client:
+                self._agree(peer, now)
+
+    def _agree(self, peer: Peer, now: float) -> None:
+        """Let the broker know of a neighbour what is so, and do what the broker says of its link.
+
+        Events say all this when it happens; this is for what a transient fault did to either.
+        """
+        one = self._node.broker.neighbours.get(peer.name)
+        if one is None:
+            return
+        if one.is_connected != (peer.line is not None):
+            is_back = peer.line is not None
+            in_place = BEACONS not in peer.features
+            back, away = NeighbourBack(peer.name, in_place), NeighbourAway(peer.name)
+            self._node.bring(back if is_back else away, now)
+        if one.is_connected and peer.channel.is_held != one.is_held:
+            peer.channel.is_held = one.is_held
+            self._node.touch(peer)
+        if peer.in_tree != one.in_tree:
+            self.tree_changed(now)
 
     def busy(self) -> tuple[str, ...]:
         """Neighbours from whom frames have come since this was last asked."""
