@@ -94,23 +94,8 @@ class Broker(Core):
         subscribing = self._make_subscribing()
         self.tree = Tree(self, self, self.restoration, self.waves, self.gaps)
         self.audit = Audit(self)
-        self.machines: tuple[Machine, ...] = (
-            subscribing,
-            self.moves,
-            self.restoration,
-            self.waves,
-            self.settling,
-            Surveying(self, self.waves),
-            self.gaps,
-            self.tree,
-            Seeking(self, self.tree, self.waves),
-            self.audit,
-        )
+        self.machines = self._in_order(subscribing)
         """In the order in which they are told of what happens."""
-        if (
-            self.config.stabilization.refresh != "off"
-        ):  # last: it compares what the others have told
-            self.machines += (Refreshing(self, subscribing, self.restoration),)
         self._timed = [one for one in self.machines if type(one).next_at is not Machine.next_at]
         admission = Admission(
             rejection=self.rejection,
@@ -146,6 +131,24 @@ class Broker(Core):
                 self._from_neighbours.setdefault(kind, []).append(handler)
             for kind, handler in machine.from_clients().items():
                 self._from_clients.setdefault(kind, []).append(handler)
+
+    def _in_order(self, subscribing: Subscribing) -> tuple[Machine, ...]:
+        """All machines. Refreshing is last: it compares what the others have told."""
+        machines: tuple[Machine, ...] = (
+            subscribing,
+            self.moves,
+            self.restoration,
+            self.waves,
+            self.settling,
+            Surveying(self, self.waves),
+            self.gaps,
+            self.tree,
+            Seeking(self, self.tree, self.waves),
+            self.audit,
+        )
+        if self.config.stabilization.refresh == "off":
+            return machines
+        return (*machines, Refreshing(self, subscribing, self.restoration))
 
     def _make_subscribing(self) -> Subscribing:
         """The machine that keeps the tables; brokers of published schemes have others."""

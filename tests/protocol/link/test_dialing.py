@@ -40,6 +40,7 @@ from sapwood.protocol.ports import (
     JoinFailed,
     Write,
 )
+from sapwood.protocol.stabilize.beacon import BEACONS
 
 LIMITS = LinkLimits(retry_first_seconds=1.0, retry_max_seconds=15.0)
 
@@ -60,7 +61,7 @@ def test_an_attempt_as_a_whole() -> None:
         network="sapwood",
         id="B1",
         session=1,
-        features=(RESTART, REFRESH),
+        features=(RESTART, BEACONS, REFRESH),
         refresh=30.0,
         routing="covering",
         credit=2**20,

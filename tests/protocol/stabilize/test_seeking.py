@@ -119,7 +119,7 @@ def test_without_a_link_nobody_is_asked() -> None:
     made = Broker(BrokerConfig(id="B", tree=TreeSettings()))
     seeking = seeking_of(made)
     handle(made, Tick(), 100.0)
-    assert seeking.seek_at == -math.inf
+    assert seeking.seek_at is None
 
 
 def test_the_report() -> None:
