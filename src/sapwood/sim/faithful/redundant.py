@@ -241,14 +241,22 @@ class PlanRun:
 
     # What must hold
 
+    def _reach(self) -> Groups:
+        """Who can reach whom: by links of the plan, or because somebody has heard of somebody."""
+        nodes = self.network.nodes
+        reach = Groups(nodes)
+        for left in nodes:
+            for right in nodes:
+                is_planned = right in self.plan.joins[left]
+                if left != right and (is_planned or self.network.is_linked(left, right)):
+                    reach.join(left, right)
+        return reach
+
     def _wrong(self) -> Iterator[str]:
         """What of the tree is not right though nothing fails any more."""
         nodes = self.network.nodes
         tree = self._carrying()
-        reach, joined = Groups(nodes), Groups(nodes)
-        for left, right in self.plan.links:
-            if left in nodes and right in nodes:
-                reach.join(left, right)
+        reach, joined = self._reach(), Groups(nodes)
         for left, right in sorted(tree):
             if not joined.join(left, right):
                 yield f"the link {left}-{right} closes a circle"
@@ -291,10 +299,7 @@ class PlanRun:
 
     def _missing(self, before: dict[str, int]) -> Iterator[str]:
         network = self.network
-        reach = Groups(network.nodes)
-        for left, right in self.plan.links:
-            if left in network.nodes and right in network.nodes:
-                reach.join(left, right)
+        reach = self._reach()
         for publisher, client in network.clients.items():
             for one in client.publications[before[publisher] :]:
                 for reader, other in network.clients.items():
