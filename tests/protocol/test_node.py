@@ -23,9 +23,10 @@ from sapwood.protocol.link.handshake import (
 )
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.link.line import Line
+from sapwood.protocol.link.overflow import EXCESS_MAX
 from sapwood.protocol.link.states import LineState
 from sapwood.protocol.messages import CODEC, Missed, Refused, Subscribe
-from sapwood.protocol.node import EXCESS_MAX, Node
+from sapwood.protocol.node import Node
 from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.ports import (
     TICK_SECONDS,

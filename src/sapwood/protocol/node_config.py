@@ -39,6 +39,12 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     remembered_max: int = 65_536
     ack_seconds: float = 0.02
     """Longest time until what came is acknowledged."""
+    check_seconds: float = 30.0
+    """How often each side of a stream says how far it is, and looks whether it contradicts
+    itself."""
+    raises_faults: bool = True
+    """Whether something that cannot happen is raised. A broker that serves others does not: it
+    begins anew whatever that was about."""
     leave_seconds: float = 2.0
     """How long an orderly end may take."""
     link: LinkLimits = LinkLimits()

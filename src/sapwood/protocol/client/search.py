@@ -29,6 +29,7 @@ class Search:
         """The number of the attempt that counts; answers to others come too late."""
         self.give_up_at = inf
         """When the search ends if nothing was found."""
+        self._known = tuple(servers)
         self._servers = list(servers)
         self._untried: list[str] = []
         """Servers that were not tried in this round."""
@@ -53,13 +54,21 @@ class Search:
 
     def found(self) -> None:
         """Begin with this server next time, without a pause, however long that takes."""
-        at = self._servers.index(self.address)
+        at = self._servers.index(self.address) if self.address in self._servers else 0
         self._servers = self._servers[at:] + self._servers[:at]
         self._pause_seconds = RETRY_SECONDS_FIRST
         self.give_up_at = inf
 
+    def derive(self) -> None:
+        """Know the servers again that were given, if something else is known."""
+        if sorted(self._servers) != sorted(self._known):
+            self._servers = list(self._known)
+        if not RETRY_SECONDS_FIRST <= self._pause_seconds <= RETRY_SECONDS_MAX:
+            self._pause_seconds = RETRY_SECONDS_FIRST
+
     def pause(self, now: float, *, may_resume: bool) -> float | None:
         """When the next round begins; None if that would be too late."""
+        self.derive()
         seconds = self._pause_seconds
         if now + seconds >= self.give_up_at:
             return None

@@ -2,9 +2,9 @@
 
 A connection begins with `Hello` from the side that dialled. The other side answers `Welcome`, or
 `Goodbye` with a reason. After that both sides send counted frames (control messages and
-notifications), and between them `Ack`, `GivenUp`, `Ping` and `Pong`. Versions are negotiated:
-a hello offers a range, and the highest version both speak is taken. Fields that a side does not
-know are ignored, and every field added later has a default.
+notifications), and between them `Ack`, `GivenUp`, `Check`, `Ping` and `Pong`. Versions are
+negotiated: a hello offers a range, and the highest version both speak is taken. Fields that a side
+does not know are ignored, and every field added later has a default.
 
 A stream of counted frames outlives its connections: a hello asks to go on with those that are
 left (`Resume`).
@@ -26,8 +26,14 @@ from sapwood.wire.frames import LINK
 VERSIONS: Final = (1, 1)
 """The oldest and the newest protocol version spoken here."""
 
-FEATURES: Final[tuple[str, ...]] = (RESTART,)
+CHECKS: Final = "checks"
+"""The feature of those who say now and then how far they are (`Check`), and compare."""
+
+FEATURES: Final[tuple[str, ...]] = (RESTART, CHECKS)
 """Optional abilities beyond the version; a side uses only what both have."""
+
+CLIENT_FEATURES: Final[tuple[str, ...]] = (CHECKS,)
+"""Those of clients."""
 
 BROKER, CLIENT = "broker", "client"
 
@@ -137,6 +143,17 @@ class GivenUp(_LinkMessage, frozen=True):
     count: Count
 
 
+class Check(_LinkMessage, frozen=True):
+    """So many frames of the stream, and bytes that need credit, were sent before this.
+
+    It comes with exactly the frames before it, so the receiver must have counted the same. If
+    not, one of the two has a wrong count, and nobody knows which.
+    """
+
+    sent: Count
+    spent: Count
+
+
 class Ping(_LinkMessage, frozen=True):
     """Are you there?"""
 
@@ -149,7 +166,7 @@ class Pong(_LinkMessage, frozen=True):
     number: Count = 0
 
 
-LinkMessage: TypeAlias = Hello | Welcome | Goodbye | Ack | GivenUp | Ping | Pong
+LinkMessage: TypeAlias = Hello | Welcome | Goodbye | Ack | GivenUp | Check | Ping | Pong
 
 LINK_CODEC: ControlCodec[LinkMessage] = ControlCodec(LinkMessage, LINK)
 
@@ -167,6 +184,8 @@ SILENT = "silent"
 BUSY = "busy"
 REPLACED = "replaced"
 ALREADY_LINKED = "already-linked"
+CONTRADICTION = "contradiction"
+"""Code of a goodbye: the two sides of the stream contradict each other, so both begin a new one."""
 
 FINAL_CODES: Final = frozenset(
     {NO_COMMON_VERSION, WRONG_NETWORK, BAD_CREDENTIALS, ID_IN_USE, WRONG_ROUTING}

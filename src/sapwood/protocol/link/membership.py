@@ -9,8 +9,11 @@ and reported; unless that session ended in an orderly way: then it had not looke
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from sapwood.protocol.due import past
 from sapwood.protocol.events import (
     ClientArrived,
     ClientDown,
@@ -21,6 +24,7 @@ from sapwood.protocol.events import (
     NeighbourBack,
     NotificationsMissed,
 )
+from sapwood.protocol.faults import FAULTS
 from sapwood.protocol.link.channel import Channel
 from sapwood.protocol.link.handshake import (
     COUNT_MAX,
@@ -42,6 +46,10 @@ if TYPE_CHECKING:
 
 WINDOW_BYTES_MIN: Final = 4096
 """Bytes that everybody may send ahead, however many there are."""
+
+
+_PHASES: Final = 64
+"""Over so many parts of their period the looks at streams are spread."""
 
 
 class Membership:
@@ -89,17 +97,20 @@ class Membership:
         missed, self.missed = self.missed, {}
         for name, count in missed.items():
             node.bring(NotificationsMissed(name, count), now)
-        self._remember()
+        self.remember()
 
     # Coming
 
     def new_peer(self, said: Introduction) -> Peer:
         """Somebody with a new stream."""
+        return Peer(said, self._new_channel(is_client=said.is_client))
+
+    def _new_channel(self, *, is_client: bool) -> Channel:
         config = self._node.config
-        limits = config.limits(is_client=said.is_client)
-        channel = Channel(limits.channel(), splits_runs=said.is_client and config.recording)
-        channel.window = self.window(is_client=said.is_client)
-        return Peer(said, channel)
+        limits = config.limits(is_client=is_client)
+        channel = Channel(limits.channel(), splits_runs=is_client and config.recording)
+        channel.window = self.window(is_client=is_client)
+        return channel
 
     def resumes(self) -> tuple[Resume, ...]:
         """The streams to neighbours, for a hello to any of them.
@@ -115,7 +126,7 @@ class Membership:
                 peer.secret,
             )
             for peer in self._node.peers.values()
-            if not peer.is_client
+            if not peer.is_client and not peer.is_over
         )
 
     def enter(
@@ -166,7 +177,7 @@ class Membership:
             self.report(peer.name, 0, now)
         elif peer.in_tree:
             self._look_back(peer, now)
-        self._remember()
+        self.remember()
 
     def _link_up(self, peer: Peer, now: float, *, restarted: bool) -> None:
         self._node.bring(
@@ -191,6 +202,8 @@ class Membership:
         if it was told anew as well: what was kept before it is older than the move.
         """
         node = self._node
+        if not before.channel.is_sound:
+            self._throw_away(before, now)
         lost = peer.channel.inherit(
             before.channel, _outlives_sessions, is_certain=before.ended_orderly
         )
@@ -198,6 +211,27 @@ class Membership:
         peer.given_up_seen = peer.channel.given_up
         node.rows.dropped(peer, lost, now)
         node.touch(peer)
+
+    def end_stream(self, peer: Peer, now: float, *, is_spoilt: bool = False) -> None:
+        """The stream of a peer contradicts itself: the next connection begins a new one.
+
+        If this side itself is wrong, or what it kept is known to be spoilt, none of that is
+        believed. The other side tells those concerned that anything may be missing
+        (`_report_lost`), as this one does.
+        """
+        peer.is_over = True
+        if is_spoilt or not peer.channel.is_sound:
+            self._throw_away(peer, now)
+
+    def _throw_away(self, peer: Peer, now: float) -> None:
+        """Go on with an empty stream, without looking much at what the old one kept."""
+        node = self._node
+        before, peer.channel = peer.channel, self._new_channel(is_client=peer.is_client)
+        peer.given_up_seen = 0
+        with suppress(*FAULTS):
+            abandoned = before.abandon()
+            node.counts["abandoned"] += sum(run.frames for run in abandoned)
+            node.rows.dropped(peer, abandoned, now, is_abandoned=True)
 
     def _report_lost(self, before: Peer, peer: Peer, now: float) -> None:
         """What the former session had still to send ended with it.
@@ -237,7 +271,7 @@ class Membership:
         node = self._node
         self._drop_line(peer, Goodbye(REPLACED, "the other side has connected again"), now)
         self._attach(peer, line, received, credit, now)
-        node.count_losses(peer)
+        node.overflow.count(peer)
         node.counts["resumed"] += 1
         if not peer.is_client:
             node.bring(NeighbourBack(peer.name), now)
@@ -250,6 +284,7 @@ class Membership:
         line.heard_at = line.wrote_at = now
         peer.line = line
         peer.away_since = None
+        peer.check_at = now + node.config.check_seconds * _phase(line.number)
         peer.progress_at = now
         peer.ended_orderly, peer.lost_there = False, -1
         peer.channel.withheld = bool(peer.holders) or is_restoring
@@ -263,10 +298,12 @@ class Membership:
 
     def lost(self, line: Line, now: float) -> None:
         """A line is gone: its stream waits for the next one."""
+        if line.peer is not None:
+            self.lose(line.peer, now)
+
+    def lose(self, peer: Peer, now: float) -> None:
+        """A peer has no line any more."""
         node = self._node
-        peer = line.peer
-        if peer is None:
-            return
         node.counts["connections_lost"] += 1
         self._detach(peer, now)
         if not peer.is_client:
@@ -295,7 +332,7 @@ class Membership:
         node = self._node
         if node.peers.get(peer.name) is not peer:
             return
-        since = now if peer.away_since is None else peer.heard_at
+        since = now if peer.away_since is None else past(peer.heard_at, now)
         if peer.line is not None:
             node.flush(peer, now)
         del node.peers[peer.name]
@@ -310,7 +347,7 @@ class Membership:
         else:
             self.missed.pop(peer.name, None)
             node.bring(LinkDown(peer.name), now)
-            self._remember()
+            self.remember()
 
     def tick(self, now: float) -> None:
         """Let those go who have been away for too long, or whose control messages overran."""
@@ -323,9 +360,49 @@ class Membership:
             elif peer.is_client and self._is_past_grace(peer, now):
                 self.remove(peer, Goodbye(SILENT), now)
 
+    def problems(self, name: str, peer: Peer) -> Iterator[str]:
+        """What is wrong with what follows from whether a peer has a line."""
+        is_away = peer.line is None
+        if is_away != (peer.away_since is not None) or (is_away and peer.channel.connected):
+            yield f"{name} is away since {peer.away_since} and has {peer.line}"
+        if not is_away and (peer.ended_orderly or peer.lost_there != -1):
+            yield f"{name} has said goodbye, and is here"
+        if peer.is_condemned:
+            yield f"{name} is to be sent away, and is here"
+        neighbour = self._node.broker.neighbours.get(name)
+        if neighbour is not None and neighbour.in_tree != peer.in_tree:
+            yield f"{name} is {'' if peer.in_tree else 'not '}in the tree, to the broker it is"
+        is_withheld = bool(peer.holders) or self._node.broker.is_restoring
+        if peer.channel.withheld is not is_withheld:
+            yield f"the credit of {name} is {'' if peer.channel.withheld else 'not '}withheld"
+
+    def derive(self, now: float) -> None:
+        """Let everything follow anew from who is here and has a line."""
+        node = self._node
+        for name, peer in node.peers.items():
+            if peer.line is not None:
+                peer.away_since = None
+                peer.ended_orderly, peer.lost_there = False, -1
+            else:
+                peer.channel.disconnect()
+                if peer.away_since is None:
+                    peer.away_since = now
+            peer.is_condemned = False
+            neighbour = node.broker.neighbours.get(name)
+            if neighbour is not None:
+                peer.in_tree = neighbour.in_tree
+            is_withheld = bool(peer.holders) or node.broker.is_restoring
+            if peer.channel.withheld is not is_withheld:
+                peer.channel.withheld = is_withheld
+                node.acknowledge(peer, now)
+        node.client_count = sum(peer.is_client for peer in node.peers.values())
+        self.remember()
+
     def _is_past_grace(self, peer: Peer, now: float) -> bool:
-        since = peer.away_since
-        return since is not None and now - since > self._node.config.client.grace_seconds
+        if peer.away_since is None:
+            return False
+        peer.away_since = past(peer.away_since, now)
+        return now - peer.away_since > self._node.config.client.grace_seconds
 
     def _client_left(self, peer: Peer, since: float, now: float) -> None:
         """A client is gone, and has been since a time: the trace says that its wishes ended then.
@@ -338,7 +415,7 @@ class Membership:
         if node.config.recording:
             node.do(ClientOrder(peer.name, None))
 
-    def _remember(self) -> None:
+    def remember(self) -> None:
         """Keep for the next start who the neighbours are."""
         node = self._node
         sessions: dict[str, int] = {}
@@ -352,6 +429,11 @@ class Membership:
         if remembered != self._remembered:
             self._remembered = remembered
             node.do(remembered)
+
+
+def _phase(number: int) -> float:
+    """Which part of its period a line waits at first, so that not all are looked at at once."""
+    return (number % _PHASES + 1) / _PHASES
 
 
 def _outlives_sessions(data: bytes) -> bool:

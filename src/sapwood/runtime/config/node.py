@@ -37,4 +37,5 @@ def node_config(
         link=settings.link,
         client=settings.client,
         recording=bool(settings.trace.directory),
+        raises_faults=False,
     )

@@ -46,6 +46,9 @@ LOOK_SECONDS: Final = 0.2
 LOOKS_PER_CHECK: Final = 10
 """How many of these looks there are between two checks of what must hold of nodes."""
 
+CHECK_SECONDS: Final = 4.0
+"""How often both sides of a stream compare how far they are."""
+
 STEPS_MAX: Final = 200_000
 """Far more than any case needs: beyond it, something goes on for ever."""
 
@@ -82,6 +85,7 @@ class CaseRun:
                 "link": case.link,
                 "client": case.client,
                 "leave_seconds": 1.0,
+                "check_seconds": CHECK_SECONDS,
             },
             kernel=BoundedKernel(),
             delay=case.delay,
@@ -137,6 +141,7 @@ class CaseRun:
                 silence_seconds=plan.silence_seconds,
                 buffer_bytes=plan.buffer_bytes,
                 slow_policy=plan.slow_policy,
+                check_seconds=CHECK_SECONDS,
             )
 
     # Steps
@@ -251,6 +256,9 @@ class CaseRun:
         """What applications saw, from the beginning, and what must hold of nodes."""
         yield from self._unsound[:SHOWN_MAX]
         yield from self.network.problems()
+        faults = self.network.faults()
+        if faults:
+            yield f"taken for faults in memory, though there were none: {faults}"
         clients = self.network.clients
         oracle = self._oracle()
         yield from oracle.order()
