@@ -101,7 +101,7 @@ def test_a_refusal_is_there_before_the_acknowledgement_of_what_is_refused() -> N
 
 def test_nothing_is_carried_for_lines_that_nobody_knows() -> None:
     net = network()
-    assert net.bring("B1", Data(99, b"\xff" * 100)) == []
+    assert net.bring("B1", Data(99, b"\xff" * 100)) == [Abort(99, "nobody knows this connection")]
     assert net.bring("B1", Disconnected(99)) == []
     assert net.bring("B1", Unsent(99, 2**40)) == []
 

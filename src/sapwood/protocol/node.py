@@ -26,11 +26,8 @@ from sapwood.protocol.link.checking import Checking
 from sapwood.protocol.link.dialing import Dialing
 from sapwood.protocol.link.flow import Flow
 from sapwood.protocol.link.handshake import (
-    CONTRADICTION,
-    LEAVING,
     PROTOCOL,
     REPLACED,
-    SHUTDOWN,
     Ack,
     Check,
     GivenUp,
@@ -160,19 +157,44 @@ class Node:
 
     def _finish(self, now: float) -> list[DriverEffect]:
         """What an event came to."""
-        if self._to_flush:
-            self._flush_all(now)
-        if self.changed or self._was_restoring:
-            self._look_ahead(now)
-        elif self._acknowledge_at < self.deadline:
-            self.deadline = self._acknowledge_at
+        try:
+            if self._to_flush:
+                self._flush_all(now)
+            if self.changed or self._was_restoring:
+                self._look_ahead(now)
+            elif self._acknowledge_at < self.deadline:
+                self.deadline = self._acknowledge_at
+        except FAULTS as fault:
+            self.checking.impossible(fault, None, now)
         effects, self._effects = self._effects, []
         if self._to_write:
             for line in self._to_write:
-                if line.out:
-                    effects.append(Write(line.number, line.take()))
+                try:
+                    if line.out:
+                        effects.append(Write(line.number, line.take()))
+                except FAULTS as fault:
+                    self.checking.impossible(fault, line, now)
             self._to_write = []
         return effects
+
+    def derive(self) -> None:
+        """Forget what an event leaves for its end, if that cannot be right."""
+        if type(self._to_flush) is not dict:
+            self._to_flush = {}
+        if type(self._to_acknowledge) is not dict:
+            self._to_acknowledge = {}
+        if not all(type(at) is float for at in (self._acknowledge_at, self._look_at)):
+            self._acknowledge_at, self._look_at = float("inf"), float("-inf")
+        self.changed = True
+
+    def forget_everything(self) -> None:
+        """Begin anew, without peers and lines."""
+        self.peers.clear()
+        self.lines.clear()
+        self.client_count = 0
+        self._to_write, self._to_flush, self._to_acknowledge = [], {}, {}
+        for part in (self.flow, self.overflow, self.keepalive, self.admission, self.dialing):
+            part.forget_everything()
 
     @property
     def is_stopping(self) -> bool:
@@ -356,7 +378,7 @@ class Node:
             self.dialing.welcome(line, message, now)  # type: ignore[arg-type]
             self.dialing.tick(now)
         else:
-            self._told_goodbye(line, message, state, now)  # type: ignore[arg-type]
+            self.membership.told_goodbye(line, message, state, now)  # type: ignore[arg-type]
 
     def _acknowledged(self, line: Line, ack: Ack, now: float) -> None:
         peer = line.peer
@@ -391,31 +413,6 @@ class Node:
         self._acknowledge_at = min(self._acknowledge_at, now + self.config.ack_seconds)
         if not peer.is_client:
             self.membership.report(peer.name, message.count, now)
-
-    def _told_goodbye(self, line: Line, goodbye: Goodbye, before: LineState, now: float) -> None:
-        """The other side ends the connection, and says why."""
-        self.changed = True
-        self.do(Abort(line.number, goodbye.reason or goodbye.code))
-        self.admission.forget(line)
-        if before is LineState.CALLING:
-            self.dialing.refused(line, goodbye, now)
-            self.dialing.tick(now)
-            return
-        peer = line.peer
-        if peer is None:
-            return
-        if goodbye.code == LEAVING:
-            self.membership.remove(peer, Goodbye(LEAVING), now)
-        else:
-            line.ended_at = now
-            if goodbye.code == SHUTDOWN:
-                peer.ended_orderly, peer.lost_there = True, goodbye.lost
-            elif goodbye.code == CONTRADICTION:
-                self.membership.end_stream(peer, now)
-            elif goodbye.code == PROTOCOL:
-                self.checking.broke(peer, goodbye, now, was_told=True)
-            self.membership.lost(line, now)
-        self.dialing.tick(now)
 
     # What the broker asks for
 

@@ -292,7 +292,7 @@ class ClientSession(Outbound):
         channel = self.channel
         if not channel.is_sound:
             self._contradicts("this side of the stream was spoilt", now)
-        elif not channel.is_connection_sound or any(line.problems(now)):
+        elif not channel.is_connection_sound or not line.is_sound(now):
             self.counts[CONTRADICTION] += 1
             self._drop(line, NO_CONNECTION, now)
         elif self._has_checks:

@@ -105,6 +105,10 @@ class Admission:
         times += [one.until for one in self.applicants.values()]
         return min(times, default=None)
 
+    def forget_everything(self) -> None:
+        """Begin anew: nobody is here."""
+        self.applicants, self.greeting = {}, {}
+
     def connected(self, line: Line, now: float) -> None:
         """Somebody has dialled."""
         self.greeting[line.number] = now + HANDSHAKE_SECONDS

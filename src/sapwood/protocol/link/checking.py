@@ -53,10 +53,13 @@ class Checking:
         if node.is_stopping:
             return
         for name, peer in list(node.peers.items()):
-            if is_due(peer.check_at, now, period):
-                peer.check_at = now + period
-                if self._is_in_order(name, peer, now):
-                    self._tell(peer, now)
+            try:
+                if is_due(peer.check_at, now, period):
+                    peer.check_at = now + period
+                    if self._is_in_order(name, peer, now):
+                        self._tell(peer, now)
+            except FAULTS as fault:
+                self.impossible_for(fault, name, now)
         if is_due(self.check_at, now, period):
             self.check_at = now + period
             self._look_at_lines(now)
@@ -138,19 +141,19 @@ class Checking:
 
     def _end_stream(self, name: str, peer: Peer, now: float) -> None:
         """End the stream of a peer that may be anything but sound itself."""
-        node, broker = self._node, self._node.broker
+        node, broker, line = self._node, self._node.broker, peer.line
         peer.name = name
         if name in broker.clients or name in broker.neighbours:
             peer.is_client = name in broker.clients
             node.membership.end_stream(peer, now)
         else:
             del node.peers[name]
-            node.forget_peer(peer, now)
-        line = peer.line
-        if line is not None and line.peer is peer and line.is_open:
+        if line is not None and line.peer is peer and line.is_open and line.is_sound(now):
             node.close(line, Goodbye(CONTRADICTION, "this side of the stream was spoilt"), now)
         else:
             self._end_line(line, peer, now)
+        peer.forget_line(now)
+        node.forget_peer(peer, now)
 
     def _end_line(self, line: Line | None, peer: Peer | None, now: float) -> None:
         """End a connection, whoever it seems to belong to."""
@@ -173,37 +176,47 @@ class Checking:
         for name in [*node.broker.neighbours]:
             if name not in node.peers:
                 node.bring(LinkDown(name), now)
+        node.derive()
         node.flow.derive(now)
         node.membership.derive(now)
         node.keepalive.derive(now)
         node.admission.derive(now)
         node.dialing.derive()
-        node.changed = True
 
     # What cannot happen
 
     def impossible(self, fault: Exception, line: Line | None, now: float) -> None:
-        """Something raised that nothing should: whoever it was about begins anew."""
-        node = self._node
-        if node.config.raises_faults:
-            raise fault
-        node.counts["impossible"] += 1
+        """Something raised that nothing should: whoever it was about begins anew.
+
+        What came over the line may have been handled in part, so its stream ends in any case.
+        """
         peer = None if line is None else line.peer
-        self._look_at_all(now)
-        if peer is not None and node.peers.get(peer.name) is peer and peer.line is line:
-            self._end_stream(peer.name, peer, now)
-        elif line is not None and node.lines.get(line.number) is line:
-            self._end_line(line, peer, now)
+        self._count(fault)
+        try:
+            self._look_at_all(now)
+            if peer is not None and node_has(self._node, peer) and not peer.is_over:
+                self._end_stream(peer.name, peer, now)
+            elif line is not None and line.state is not LineState.CLOSING:
+                self._end_line(line, peer, now)
+            self._derive(now)
+        except FAULTS:
+            self._start_over(now)
 
     def impossible_for(self, fault: Exception, name: str, now: float) -> None:
         """The same while something was done for a peer."""
-        node = self._node
-        if node.config.raises_faults:
+        self._count(fault)
+        peer = self._node.peers.get(name)
+        try:
+            if peer is not None and not peer.is_over:
+                self._end_stream(name, peer, now)
+            self._derive(now)
+        except FAULTS:
+            self._start_over(now)
+
+    def _count(self, fault: Exception) -> None:
+        if self._node.config.raises_faults:
             raise fault
-        node.counts["impossible"] += 1
-        peer = node.peers.get(name)
-        if peer is not None:
-            self._end_stream(name, peer, now)
+        self._node.counts["impossible"] += 1
 
     def _look_at_all(self, now: float) -> None:
         """Look at everything at once."""
@@ -211,6 +224,23 @@ class Checking:
         for peer in self._node.peers.values():
             peer.check_at = now
         self.tick(now)
+
+    def _start_over(self, now: float) -> None:
+        """Nothing helps: end all streams and lines, whatever they are."""
+        node = self._node
+        self._node.counts["started_over"] += 1
+        for number in node.lines:
+            node.do(Abort(number, "something impossible has happened"))
+        names = [*node.peers]
+        node.forget_everything()
+        for name in names:
+            node.bring(ClientDown(name) if name in node.broker.clients else LinkDown(name), now)
+        node.changed = True
+
+
+def node_has(node: Node, peer: Peer) -> bool:
+    """Whether a peer is the one that is known under its name."""
+    return node.peers.get(peer.name) is peer
 
 
 def _found(findings: Iterator[Finding]) -> set[Remedy]:

@@ -153,6 +153,10 @@ class Dialing:
             if not 0 < target.delay <= self._pause_max:
                 target.delay = config.link.retry_first_seconds
 
+    def forget_everything(self) -> None:
+        """Begin anew: nobody is linked."""
+        self.targets = self._new_targets()
+
     def _may_not_give_up(self, target: Target) -> bool:
         return self._node.config.joins_for_ever or target.has_linked
 

@@ -39,6 +39,10 @@ class Flow:
         """How many destinations do not keep up."""
         return len(self.congested)
 
+    def forget_everything(self) -> None:
+        """Begin anew: nobody is here."""
+        self.congested = {}
+
     def pushed(self, destination: Peer, source: Peer, now: float) -> None:
         """Something from a source went to a destination that is more than half full."""
         if not destination.channel.connected:
@@ -139,5 +143,4 @@ class Flow:
                 peer.congested_since = None
             elif peer.congested_since is None:
                 peer.congested_since = now
-        self.congested.clear()
-        self.congested.update((name, None) for name, peer in peers.items() if peer.holds)
+        self.congested = {name: None for name, peer in peers.items() if peer.holds}

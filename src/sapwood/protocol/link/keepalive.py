@@ -46,6 +46,10 @@ class Keepalive:
         """When the next line is due."""
         return self.due[0][0] if self.due else None
 
+    def forget_everything(self) -> None:
+        """Begin anew: nobody is here."""
+        self.due = []
+
     def watch(self, line: Line, now: float) -> None:
         """Keep a line alive from now on, and notice its death."""
         at = now + look_seconds(line, self._patience(line))
@@ -71,7 +75,7 @@ class Keepalive:
 
     def derive(self, now: float) -> None:
         """Watch all lines that are open, and no others."""
-        self.due.clear()
+        self.due = []
         for line in self._node.lines.values():
             if line.is_open:
                 self.watch(line, now)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from sapwood.errors import FrameError
+from sapwood.protocol.faults import FAULTS
 from sapwood.protocol.link.handshake import LINK_CODEC, SILENCE_SECONDS_MAX, Ack, LinkMessage
 from sapwood.protocol.link.states import LINE, LineState, following
 from sapwood.wire.frames import CONTROL, HEADER, HEADER_SIZE, LINK
@@ -115,6 +116,8 @@ class Line:
 
     def problems(self, now: float) -> Iterator[str]:
         """What is wrong with a line between two events."""
+        if type(self.out) is not list or {*map(type, self.out)} - {bytes}:
+            yield f"to be written is {self.out!r:.80}"
         if not 0.0 <= self.silence <= SILENCE_SECONDS_MAX:
             yield f"the other side tolerates {self.silence} s of silence"
         if not self.rest:
@@ -124,6 +127,13 @@ class Line:
         seconds = REST_SECONDS + self.needed / REST_BYTES_PER_SECOND
         if not self.rest_since <= now <= self.rest_since + seconds:
             yield f"{self.rest_size} bytes of {self.needed} came since {self.rest_since}"
+
+    def is_sound(self, now: float) -> bool:
+        """Whether nothing is wrong with it; values that cannot be looked at are wrong."""
+        try:
+            return not any(self.problems(now))
+        except FAULTS:
+            return False
 
     def advance(self, what: str) -> bool:
         """Go to the next state; whether that was possible."""

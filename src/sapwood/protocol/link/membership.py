@@ -27,8 +27,12 @@ from sapwood.protocol.events import (
 from sapwood.protocol.faults import FAULTS
 from sapwood.protocol.link.channel import Channel
 from sapwood.protocol.link.handshake import (
+    CONTRADICTION,
     COUNT_MAX,
+    LEAVING,
+    PROTOCOL,
     REPLACED,
+    SHUTDOWN,
     SILENT,
     SLOW_CONSUMER,
     Goodbye,
@@ -36,9 +40,10 @@ from sapwood.protocol.link.handshake import (
 )
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Introduction, Peer
+from sapwood.protocol.link.states import LineState
 from sapwood.protocol.messages import CODEC, ClientMoved, Missed
 from sapwood.protocol.neighbours import RESTART
-from sapwood.protocol.ports import ClientOrder, Remember
+from sapwood.protocol.ports import Abort, ClientOrder, Remember
 from sapwood.wire.frames import HEADER_SIZE
 
 if TYPE_CHECKING:
@@ -320,6 +325,30 @@ class Membership:
         for freed in node.flow.release(peer):
             node.acknowledge(freed, now)
 
+    def told_goodbye(self, line: Line, goodbye: Goodbye, before: LineState, now: float) -> None:
+        """The other side ends the connection, and says why."""
+        node = self._node
+        node.changed = True
+        line.ended_at = now
+        node.do(Abort(line.number, goodbye.reason or goodbye.code))
+        node.admission.forget(line)
+        peer = line.peer
+        if before is LineState.CALLING:
+            node.dialing.refused(line, goodbye, now)
+        elif peer is None:
+            return
+        elif goodbye.code == LEAVING:
+            self.remove(peer, Goodbye(LEAVING), now)
+        else:
+            if goodbye.code == SHUTDOWN:
+                peer.ended_orderly, peer.lost_there = True, goodbye.lost
+            elif goodbye.code == CONTRADICTION:
+                self.end_stream(peer, now)
+            elif goodbye.code == PROTOCOL:
+                node.checking.broke(peer, goodbye, now, was_told=True)
+            self.lost(line, now)
+        node.dialing.tick(now)
+
     def _drop_line(self, peer: Peer, goodbye: Goodbye, now: float) -> None:
         """End the line of a peer, if there is one, and keep the peer."""
         line = peer.line
@@ -353,7 +382,9 @@ class Membership:
         """Let those go who have been away for too long, or whose control messages overran."""
         node = self._node
         for peer in list(node.peers.values()):
-            if peer.channel.is_overrun:
+            if peer.channel.is_overrun and not peer.channel.is_sound:
+                node.checking.contradicts(peer, "this side of the stream was spoilt", now)
+            elif peer.channel.is_overrun:
                 node.counts["overruns"] += 1
                 goodbye = Goodbye(SLOW_CONSUMER, "too many control messages wait")
                 self.remove(peer, goodbye, now)

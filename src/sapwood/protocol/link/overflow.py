@@ -31,6 +31,10 @@ class Overflow:
         self.condemned: list[Peer] = []
         """Clients that are to be sent away when the event is done."""
 
+    def forget_everything(self) -> None:
+        """Begin anew: nobody is here."""
+        self.condemned = []
+
     def gave_up(self, peer: Peer, runs: list[FrameRun], now: float) -> None:
         """A destination's buffer was full, and the oldest notifications in it were given up."""
         node = self._node
@@ -62,7 +66,10 @@ class Overflow:
         condemned, self.condemned = self.condemned, []
         goodbye = Goodbye(SLOW_CONSUMER, "the client does not keep up with what it subscribed")
         for peer in condemned:
-            self._node.membership.remove(peer, goodbye, now)
+            if peer.channel.is_sound:
+                self._node.membership.remove(peer, goodbye, now)
+            else:
+                self._node.checking.contradicts(peer, "this side of the stream was spoilt", now)
 
     def tick(self, now: float) -> None:
         """Give up notifications for neighbours that hold others back and make no progress."""

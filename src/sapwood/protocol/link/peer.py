@@ -116,6 +116,17 @@ class Peer:
             return f"<client {self.name}>"
         return f"<broker {self.name}.{self.session}>"
 
+    def forget_line(self, now: float) -> None:
+        """Begin again with all that is about the line and about others."""
+        self.away_since = self.heard_at = self.progress_at = now
+        self.ended_orderly, self.lost_there = False, -1
+        self.is_condemned = False
+        self.congested_since = None
+        self.holds, self.holders = {}, {}
+        self.claimed_again = None
+        self.broken_in = self.broken_out = -1
+        self.given_up_seen = self.frames_in = self.frames_out = 0
+
     @property
     def is_untouched(self) -> bool:
         """Whether nothing has come over the stream, and nothing has arrived."""
