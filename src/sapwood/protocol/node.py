@@ -185,6 +185,8 @@ class Node:
             self._to_acknowledge = {}
         if not all(type(at) is float for at in (self._acknowledge_at, self._look_at)):
             self._acknowledge_at, self._look_at = float("inf"), float("-inf")
+        if type(self._surveys) is not int:
+            self._surveys = 0
         self.changed = True
 
     def forget_everything(self) -> None:
@@ -193,6 +195,7 @@ class Node:
         self.lines.clear()
         self.client_count = 0
         self._to_write, self._to_flush, self._to_acknowledge = [], {}, {}
+        self.membership.forget_everything()
         for part in (self.flow, self.overflow, self.keepalive, self.admission, self.dialing):
             part.forget_everything()
 

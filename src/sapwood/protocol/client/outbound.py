@@ -23,6 +23,7 @@ from sapwood.protocol.link.handshake import Ping
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.states import SessionState
 from sapwood.protocol.messages import CODEC, Advertise, Message, Subscribe
+from sapwood.protocol.ports import Write
 
 ACK_SECONDS: Final = 0.02
 """Longest time until what came is acknowledged."""
@@ -47,6 +48,11 @@ class Outbound:
         self._acknowledge_at = inf
         self._check_at = -inf
         """When the stream is looked at again, and the broker is told how far it is."""
+
+    @property
+    def order(self) -> int:
+        """How much was published and received, in the client's own order."""
+        return self.deliveries.received + self.publishing.sequence - self.publishing.waiting
 
     # Calls of the application
 
@@ -104,6 +110,16 @@ class Outbound:
             self._line.say(Ping(self._last_ping))
         return self._last_ping
 
+    def make_room(self) -> None:
+        """Something was read: perhaps the broker may send more."""
+        if not self.channel.withheld:
+            return
+        self.wants_flush = True
+        try:
+            self._acknowledge()
+        except FAULTS as fault:
+            self._spoilt(fault)
+
     def _end(self, name: str, *, settle: bool) -> int:
         message = self.requests.end(name, settle=settle)
         if message is None:
@@ -119,10 +135,14 @@ class Outbound:
             self.channel.push_control(CODEC.encode(message))
             if self.channel.withheld:
                 self._acknowledge()  # the answer must not wait behind notifications nobody reads
-        except FAULTS:
-            if self.config.raises_faults:
-                raise
-            self._check_at = -inf  # a stream that takes nothing is found spoilt, and begins anew
+        except FAULTS as fault:
+            self._spoilt(fault)
+
+    def _spoilt(self, fault: Exception) -> None:
+        """A call found the stream spoilt: at the next tick it begins anew, not in the call."""
+        if self.config.raises_faults:
+            raise fault
+        self._check_at = -inf
 
     # Sending
 
@@ -154,3 +174,12 @@ class Outbound:
         channel.withheld = self.deliveries.is_full and not self.requests.is_waiting
         if self._line is not None and channel.connected and channel.owes_ack:
             self._line.out.append(channel.ack())
+
+    def _write(self, line: Line, now: float) -> None:
+        """Write all that is to be written over a connection."""
+        if line.out:
+            line.wrote_at = now
+            data = line.take()
+            if type(data) is not bytes:
+                raise TypeError(f"to be written are bytes, not {data!r}")
+            self._effects.append(Write(line.number, data))

@@ -59,19 +59,35 @@ class Search:
         self._pause_seconds = RETRY_SECONDS_FIRST
         self.give_up_at = inf
 
-    def derive(self) -> None:
-        """Know the servers again that were given, if something else is known."""
-        if sorted(self._servers) != sorted(self._known):
+    def derive(self, *, may_give_up: bool) -> None:
+        """Know the servers again that were given, and the rest as it can be."""
+        if not _is_turned(self._servers, self._known):
             self._servers = list(self._known)
-        if not RETRY_SECONDS_FIRST <= self._pause_seconds <= RETRY_SECONDS_MAX:
+        if type(self._untried) is not list or not {*self._untried} <= {*self._known}:
+            self._untried = []
+        if not _is_between(RETRY_SECONDS_FIRST, self._pause_seconds, RETRY_SECONDS_MAX):
             self._pause_seconds = RETRY_SECONDS_FIRST
+        if type(self.dial) is not int:
+            self.dial = 0
+        if type(self.give_up_at) is not float or not may_give_up:
+            self.give_up_at = inf
 
     def pause(self, now: float, *, may_resume: bool) -> float | None:
         """When the next round begins; None if that would be too late."""
-        self.derive()
         seconds = self._pause_seconds
         if now + seconds >= self.give_up_at:
             return None
         longest = RETRY_SECONDS_MAX_KEPT if may_resume else RETRY_SECONDS_MAX
         self._pause_seconds = min(2 * seconds, longest)
         return now + seconds * self._random.uniform(0.5, 1.0)
+
+
+def _is_turned(servers: object, known: tuple[str, ...]) -> bool:
+    """Whether these are the known servers, beginning with any of them."""
+    if type(servers) is not list or len(servers) != len(known):
+        return False
+    return any(servers == [*known[at:], *known[:at]] for at in range(max(1, len(known))))
+
+
+def _is_between(least: float, value: object, most: float) -> bool:
+    return type(value) is float and least <= value <= most

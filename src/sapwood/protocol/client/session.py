@@ -82,7 +82,6 @@ from sapwood.protocol.ports import (
     Disconnected,
     DriverEvent,
     Stop,
-    Write,
 )
 
 LOST: Final = "the broker was lost"
@@ -141,11 +140,6 @@ class ClientSession(Outbound):
         """The server that was dialled last."""
         return self._search.address
 
-    @property
-    def order(self) -> int:
-        """How much was published and received, in the client's own order."""
-        return self.deliveries.received + self.publishing.sequence - self.publishing.waiting
-
     # Calls of the application
 
     def open(self, now: float) -> None:
@@ -153,12 +147,6 @@ class ClientSession(Outbound):
         if self._advance("open"):
             self._search.give_up_at = now + self.config.connect_seconds
             self._begin_round(now)
-            self.wants_flush = True
-
-    def make_room(self) -> None:
-        """Something was read: perhaps the broker may send more."""
-        if self.channel.withheld:
-            self._acknowledge()
             self.wants_flush = True
 
     def close(self, now: float) -> None:
@@ -222,21 +210,19 @@ class ClientSession(Outbound):
     def _take_effects(self, now: float) -> list[object]:
         line = self._line
         if line is not None and line.out:
-            self._write(line, now)
+            try:
+                self._write(line, now)
+            except FAULTS as fault:
+                self._impossible(fault, now)
         woken = self.deliveries.woken
         if woken:
             self._effects += [Readable(inbox.name) for inbox in woken]
             woken.clear()
         effects = self._effects
         self._effects = []
-        self.deadline = min(self._call_until, self._retry_at, self._look_at, self._acknowledge_at)
+        times = (self._call_until, self._retry_at, self._look_at, self._acknowledge_at)
+        self.deadline = min(times) if all(type(at) is float for at in times) else now
         return effects
-
-    def _write(self, line: Line, now: float) -> None:
-        """Write all that is to be written over a connection."""
-        if line.out:
-            line.wrote_at = now
-            self._effects.append(Write(line.number, line.take()))
 
     def _advance(self, what: str) -> bool:
         """Go to the next state; whether that was possible."""
@@ -269,15 +255,25 @@ class ClientSession(Outbound):
     def _stand_by_state(self, now: float) -> None:
         """What is kept beside the state follows from it."""
         line = self._line
+        self.publishing.derive()
+        self._streams.derive()
+        self._search.derive(may_give_up=not self.broker)
+        if self.state is not SessionState.WAITING:
+            self._retry_at = inf
+        if self.state not in _TRYING:
+            self._call_until = inf
+        if self.state is not SessionState.CONNECTED:
+            self._look_at = inf
         if self.state is SessionState.CONNECTED:
             if line is None or not line.is_open or not self.channel.connected:
                 self.counts[CONTRADICTION] += 1
                 self._end_line(NO_CONNECTION)
                 self._lost(NO_CONNECTION, now)
-        elif self.state not in (SessionState.CALLING, SessionState.CLOSING):
-            self._end_line("nobody waits for this connection")
-        if self._streams.current is not None:
-            self._search.give_up_at = inf
+        elif self.state is SessionState.CLOSING:
+            if line is None and self._advance("gone"):
+                self._effects.append(Closed())
+        elif self.state is not SessionState.CALLING:
+            self._end_line(NO_CONNECTION)
 
     def _end_line(self, reason: str) -> None:
         if self._line is not None:
@@ -287,8 +283,6 @@ class ClientSession(Outbound):
     def _check(self, line: Line, now: float) -> None:
         """Look for contradictions; if there are none, tell the broker how far this side is."""
         self._check_at = now + self.config.check_seconds
-        self._search.derive()
-        self.publishing.derive()
         channel = self.channel
         if not channel.is_sound:
             self._contradicts("this side of the stream was spoilt", now)
@@ -300,13 +294,12 @@ class ClientSession(Outbound):
             line.out += (channel.ack(), channel.check())
 
     def _heard_check(self, line: Line, check: Check, now: float) -> None:
-        channel = self.channel
-        if check.sent != channel.received:
-            self._contradicts(f"{check.sent} frames were sent, {channel.received} came", now)
-        elif check.spent != channel.taken:
+        found = self.channel.disagreement(check)
+        if found is not None and found.ends_stream:
+            self._contradicts(found.what, now)
+        elif found is not None:
             self.counts[CONTRADICTION] += 1
-            what = f"{check.spent} bytes were sent, {channel.taken} came"
-            self._drop(line, what, now, Goodbye(PROTOCOL, what))
+            self._drop(line, found.what, now, Goodbye(PROTOCOL, found.what))
 
     def _contradicts(self, reason: str, now: float) -> None:
         """The stream cannot go on: the next connection begins a new one."""
@@ -328,13 +321,14 @@ class ClientSession(Outbound):
         if self.config.raises_faults:
             raise fault
         self.counts["impossible"] += 1
-        reason = "something impossible has happened"
+        self._call_until = self._retry_at = self._look_at = self._acknowledge_at = inf
+        self._errors = self._confirming = self._last_ping = 0
+        was_trying = self.state in _TRYING
+        self._end_line(NO_CONNECTION)
+        self._stand_by_state(now)
         self._end_stream()
-        self._end_line(reason)
-        if self.state in _TRYING:
-            self._attempt_failed(Failed(reason), now)
-        else:
-            self._lost(reason, now)
+        if was_trying:
+            self._attempt_failed(Failed(NO_CONNECTION), now)
 
     def _look_after(self, line: Line, now: float) -> None:
         """Keep a connection alive, or notice that it is dead."""
@@ -386,6 +380,8 @@ class ClientSession(Outbound):
             self._effects.append(Abort(event.connection, "nobody waits for this any more"))
             return
         self._call_until = now + HANDSHAKE_SECONDS
+        if not self.channel.is_sound:
+            self._contradicts(NO_CONNECTION, now)
         line = Line(event.connection, LineState.CALLING, now, address=event.address)
         self._line = line
         line.say(
@@ -524,8 +520,8 @@ class ClientSession(Outbound):
     def _answered_call(self, line: Line, message: LinkMessage, now: float) -> None:
         """The broker answers the hello."""
         if isinstance(message, Goodbye):
-            reason = message.reason or message.code
             self._streams.answered()
+            reason = message.reason or message.code
             self._attempt_failed(Failed(reason, True, message.code, message.broker), now)
         elif not isinstance(message, Welcome):
             raise FrameError("a Hello is answered by Welcome or Goodbye")

@@ -201,8 +201,9 @@ class Admission:
         if name == node.config.id:
             return Goodbye(ID_IN_USE, f"this broker itself is {name!r}; choose another id")
         known = node.peers.get(name)
-        if known is not None and known.is_client != (hello.role == CLIENT):
-            other = "client" if known.is_client else "broker"
+        is_client = name in node.broker.clients
+        if known is not None and is_client != (hello.role == CLIENT):
+            other = "client" if is_client else "broker"
             return Goodbye(ID_IN_USE, f"there is a {other} {name!r}; choose another id")
         if hello.slow_policy and hello.slow_policy not in SLOW_POLICIES:
             policies = ", ".join(SLOW_POLICIES)

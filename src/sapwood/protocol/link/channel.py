@@ -25,7 +25,7 @@ No input or output happens here: a driver moves the bytes, and asks when to ackn
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -51,6 +51,14 @@ class ChannelLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Room reserved for control messages; beyond it the stream has failed."""
     window_bytes: int = 2**20
     """Notifications the other side may send ahead of what was taken over here."""
+
+
+class Disagreement(NamedTuple):
+    """The two sides of a stream have counted differently."""
+
+    what: str
+    ends_stream: bool
+    """Whether the stream is wrong, and not the connection only."""
 
 
 class Channel:
@@ -293,10 +301,15 @@ class Channel:
         """How far this side is, for the other side to compare."""
         return LINK_CODEC.encode(Check(self.sent, self._spent))
 
-    @property
-    def taken(self) -> int:
-        """Bytes of notifications that came over this connection."""
-        return self._taken
+    def disagreement(self, check: Check) -> Disagreement | None:
+        """What the other side says and this one does not know, if so."""
+        if check.sent != self.received:
+            what = f"{check.sent} frames were sent, {self.received} came"
+            return Disagreement(what, ends_stream=True)
+        if check.spent != self._taken:
+            what = f"{check.spent} bytes of notifications were sent, {self._taken} came"
+            return Disagreement(what, ends_stream=False)
+        return None
 
     def problems(self) -> Iterator[str]:
         """What is wrong with the counts of this side: then the stream cannot go on."""

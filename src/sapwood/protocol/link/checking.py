@@ -62,8 +62,10 @@ class Checking:
                 self.impossible_for(fault, name, now)
         if is_due(self.check_at, now, period):
             self.check_at = now + period
+            node.derive()
+            node.dialing.derive()
             self._look_at_lines(now)
-            if _found(structure_findings(node, now)):
+            if _found(structure_findings(node, now)) != set():
                 node.counts[CONTRADICTION] += 1
                 self._derive(now)
 
@@ -79,13 +81,12 @@ class Checking:
         node, peer = self._node, line.peer
         if peer is None or node.is_stopping:
             return
-        channel = peer.channel
-        if check.sent != channel.received:
-            what = f"{check.sent} frames were sent, {channel.received} came"
-            self.contradicts(peer, what, now)
-        elif check.spent != channel.taken or CHECKS not in peer.features:
+        found = peer.channel.disagreement(check)
+        if found is not None and found.ends_stream:
+            self.contradicts(peer, found.what, now)
+        elif found is not None or CHECKS not in peer.features:
             node.counts[CONTRADICTION] += 1
-            what = f"{check.spent} bytes of notifications were sent, {channel.taken} came"
+            what = "nobody was to check this" if found is None else found.what
             node.close(line, Goodbye(PROTOCOL, what), now)
 
     # Looking
@@ -94,6 +95,9 @@ class Checking:
         """Whether a peer is; if not, whatever helps is done."""
         node = self._node
         found = _found(peer_findings(node, name, peer, now))
+        if found is None:  # perhaps it is not about this peer
+            self._derive(now)
+            found = _found(peer_findings(node, name, peer, now)) or {Remedy.STREAM}
         if not found:
             return True
         node.counts[CONTRADICTION] += 1
@@ -107,7 +111,8 @@ class Checking:
     def _look_at_lines(self, now: float) -> None:
         node = self._node
         for number, line in list(node.lines.items()):
-            if Remedy.LINE in _found(line_findings(node, number, line, now)):
+            found = _found(line_findings(node, number, line, now))
+            if found is None or Remedy.LINE in found:
                 node.counts[CONTRADICTION] += 1
                 line.number = number
                 self._end_line(line, line.peer, now)
@@ -173,12 +178,13 @@ class Checking:
         for name in [*node.broker.clients]:
             if name not in node.peers:
                 node.bring(ClientDown(name), now)
-        for name in [*node.broker.neighbours]:
-            if name not in node.peers:
-                node.bring(LinkDown(name), now)
         node.derive()
         node.flow.derive(now)
         node.membership.derive(now)
+        for name in [*node.broker.neighbours]:
+            if name not in node.peers:
+                node.membership.distrust(name)
+                node.bring(LinkDown(name), now)
         node.keepalive.derive(now)
         node.admission.derive(now)
         node.dialing.derive()
@@ -231,11 +237,13 @@ class Checking:
         self._node.counts["started_over"] += 1
         for number in node.lines:
             node.do(Abort(number, "something impossible has happened"))
-        names = [*node.peers]
         node.forget_everything()
-        for name in names:
-            node.bring(ClientDown(name) if name in node.broker.clients else LinkDown(name), now)
-        node.changed = True
+        for name in [*node.broker.clients]:
+            node.bring(ClientDown(name), now)
+        for name in [*node.broker.neighbours]:
+            node.membership.distrust(name)
+            node.bring(LinkDown(name), now)
+        self._derive(now)
 
 
 def node_has(node: Node, peer: Peer) -> bool:
@@ -243,9 +251,9 @@ def node_has(node: Node, peer: Peer) -> bool:
     return node.peers.get(peer.name) is peer
 
 
-def _found(findings: Iterator[Finding]) -> set[Remedy]:
-    """What would help; values that cannot be looked at want everything."""
+def _found(findings: Iterator[Finding]) -> set[Remedy] | None:
+    """What would help; None if there are values that cannot even be looked at."""
     try:
         return {finding.remedy for finding in findings}
     except FAULTS:
-        return set(Remedy)
+        return None

@@ -111,6 +111,8 @@ class Dialing:
         if self._node.is_stopping:
             return
         for target in self.targets:
+            if type(target.state) is not TargetState:
+                target.state = TargetState.WAITING
             if target.state in _ON_THE_WAY and is_due(target.at, now, HANDSHAKE_SECONDS):
                 self._late(target, now)
             elif target.state is TargetState.LINKED and not self._is_linked(target):
@@ -143,6 +145,8 @@ class Dialing:
     def derive(self) -> None:
         """Begin anew with targets that cannot be as they are."""
         config = self._node.config
+        if type(self._dials) is not int:
+            self._dials = 0
         if tuple(target.address for target in self.targets) != config.joins:
             self.targets = self._new_targets()
         for target in self.targets:

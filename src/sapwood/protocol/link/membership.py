@@ -271,6 +271,18 @@ class Membership:
             return
         self.report(peer.name, 0, now)
 
+    def forget_everything(self) -> None:
+        """Begin anew: nobody is here."""
+        self._believe_dicts()
+
+    def _believe_dicts(self) -> None:
+        if type(self._former) is not dict or type(self.missed) is not dict:
+            self._former, self.missed = {}, {}
+
+    def distrust(self, name: str) -> None:
+        """Let the next stream of a neighbour begin with a report that anything may be missing."""
+        self._former[name] = -1
+
     def come_back(self, peer: Peer, line: Line, received: int, credit: int, now: float) -> None:
         """A neighbour or client goes on with its stream over a new line."""
         node = self._node
@@ -403,6 +415,8 @@ class Membership:
         neighbour = self._node.broker.neighbours.get(name)
         if neighbour is not None and neighbour.in_tree != peer.in_tree:
             yield f"{name} is {'' if peer.in_tree else 'not '}in the tree, to the broker it is"
+        if neighbour is not None and is_away and not neighbour.is_away:
+            yield f"{name} is away, and the broker does not know"
         is_withheld = bool(peer.holders) or self._node.broker.is_restoring
         if peer.channel.withheld is not is_withheld:
             yield f"the credit of {name} is {'' if peer.channel.withheld else 'not '}withheld"
@@ -410,7 +424,8 @@ class Membership:
     def derive(self, now: float) -> None:
         """Let everything follow anew from who is here and has a line."""
         node = self._node
-        for name, peer in node.peers.items():
+        self._believe_dicts()
+        for name, peer in list(node.peers.items()):
             if peer.line is not None:
                 peer.away_since = None
                 peer.ended_orderly, peer.lost_there = False, -1
@@ -422,6 +437,8 @@ class Membership:
             neighbour = node.broker.neighbours.get(name)
             if neighbour is not None:
                 peer.in_tree = neighbour.in_tree
+                if peer.line is None and not neighbour.is_away:
+                    node.bring(NeighbourAway(name), now)
             is_withheld = bool(peer.holders) or node.broker.is_restoring
             if peer.channel.withheld is not is_withheld:
                 peer.channel.withheld = is_withheld
