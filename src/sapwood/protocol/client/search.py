@@ -65,8 +65,6 @@ class Search:
             self._servers = list(self._known)
         if type(self._untried) is not list or not {*self._untried} <= {*self._known}:
             self._untried = []
-        if not _is_between(RETRY_SECONDS_FIRST, self._pause_seconds, RETRY_SECONDS_MAX):
-            self._pause_seconds = RETRY_SECONDS_FIRST
         if type(self.dial) is not int:
             self.dial = 0
         if type(self.give_up_at) is not float or not may_give_up:
@@ -75,6 +73,8 @@ class Search:
     def pause(self, now: float, *, may_resume: bool) -> float | None:
         """When the next round begins; None if that would be too late."""
         seconds = self._pause_seconds
+        if not _is_between(RETRY_SECONDS_FIRST, seconds, RETRY_SECONDS_MAX):
+            seconds = RETRY_SECONDS_FIRST
         if now + seconds >= self.give_up_at:
             return None
         longest = RETRY_SECONDS_MAX_KEPT if may_resume else RETRY_SECONDS_MAX
