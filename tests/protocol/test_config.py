@@ -15,6 +15,12 @@ def test_configuration_can_be_read_from_plain_data() -> None:
     assert config == BrokerConfig(id="B1", settle_interval=0.1, expected=("B2",))
 
 
+def test_a_bare_broker_neither_refreshes_nor_keeps_a_tree() -> None:
+    """The simulator of perfect links drives it, and gives it its tree."""
+    config = BrokerConfig(id="B1")
+    assert (config.stabilization.refresh, config.tree.protocol) == ("off", "off")
+
+
 @pytest.mark.parametrize("field", ["routing", "advertisement_routing"])
 def test_an_algorithm_that_does_not_exist_is_refused(field: str) -> None:
     with pytest.raises(RoutingError, match="no routing algorithm 'magic'"):

@@ -7,6 +7,7 @@ import msgspec
 from sapwood.protocol.broker import BrokerConfig
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.node_config import NodeConfig
+from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
 
 
 def test_the_broker_gets_its_part() -> None:
@@ -26,10 +27,14 @@ def test_the_broker_gets_its_part() -> None:
         recording=True,
         expected=("B8",),
         restore_seconds=4.0,
+        client=ClientLimits(refresh_seconds=7.0),
+        stabilization=StabilizationSettings(refresh_seconds=8.0),
+        tree=TreeSettings(beacon_seconds=2.0),
     )
     made, given = msgspec.structs.asdict(config.broker()), msgspec.structs.asdict(config)
     shared = [name for name in made if name in given]
     assert [made[name] for name in shared] == [given[name] for name in shared]
+    assert made["client_refresh_seconds"] == config.client.refresh_seconds
     usual = msgspec.structs.asdict(BrokerConfig(id="B1"))
     assert [name for name in made if made[name] == usual[name]] == ["stale_seconds"]
 

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
+from sapwood.protocol.stabilize.settings import (
+    NO_PROTOCOL,
+    NO_REFRESH,
+    StabilizationSettings,
+    TreeSettings,
+)
 from sapwood.routing.algorithms import FLOODING, check_algorithm
 
 
@@ -36,6 +42,10 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Where its admin endpoint is; told in surveys."""
     release: str = ""
     """Which release of Sapwood it is; told in surveys."""
+    stabilization: StabilizationSettings = NO_REFRESH
+    tree: TreeSettings = NO_PROTOCOL
+    client_refresh_seconds: float = 30.0
+    """How often a client has to say what it subscribes to, if it can."""
     recording: bool = False
     """Whether rows for a trace are among the effects."""
 

@@ -6,6 +6,7 @@ import msgspec
 
 from sapwood.protocol.config import BrokerConfig
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
+from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
 
 
 class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +50,8 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How long an orderly end may take."""
     link: LinkLimits = LinkLimits()
     client: ClientLimits = ClientLimits()
+    stabilization: StabilizationSettings = StabilizationSettings()
+    tree: TreeSettings = TreeSettings()
     recording: bool = False
     """Whether rows for a trace are among the effects."""
 
@@ -73,4 +76,7 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
             recording=self.recording,
             expected=self.expected,
             restore_seconds=self.restore_seconds,
+            stabilization=self.stabilization,
+            tree=self.tree,
+            client_refresh_seconds=self.client.refresh_seconds,
         )

@@ -6,6 +6,7 @@ import pytest
 
 from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.ports import Remember
+from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
 from sapwood.runtime.config.node import node_config
 from sapwood.runtime.config.settings import LinkSettings, Settings
 
@@ -23,6 +24,8 @@ def test_by_default_a_node_is_what_its_config_is_by_default() -> None:
 
 def test_whatever_is_set_is_passed_on() -> None:
     link = LinkSettings(buffer_bytes=2**20)
+    stabilization = StabilizationSettings(refresh="batch")
+    tree = TreeSettings(priority=1)
     settings = Settings(
         id="B1",
         network="other",
@@ -33,12 +36,15 @@ def test_whatever_is_set_is_passed_on() -> None:
         advertisements="required",
         restore_seconds=3.0,
         link=link,
+        stabilization=stabilization,
+        tree=tree,
     )
     config = node_config(settings, 7, Remember(("B2", "B3"), (4, 5)), was_part=False)
     assert (config.network, config.token, config.routing) == ("other", "secret", "merging")
     assert (config.joins, config.addresses) == (settings.join, settings.advertise)
     assert (config.expected, config.expected_sessions) == (("B2", "B3"), (4, 5))
     assert (config.restore_seconds, config.link) == (3.0, link)
+    assert (config.stabilization, config.tree) == (stabilization, tree)
     assert config.advertisements_required
 
 

@@ -117,6 +117,14 @@ class ClientLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             "for its return.",
         ),
     ] = 30.0
+    refresh_seconds: Annotated[
+        float,
+        Meta(
+            gt=0.0,
+            description="How often a client says again what it subscribes to, by a digest. One "
+            "that is silent for three times as long is sent away.",
+        ),
+    ] = 30.0
     slow_policy: Annotated[
         SlowPolicy,
         Meta(

@@ -36,6 +36,8 @@ def node_config(
         leave_seconds=settings.leave_seconds,
         link=settings.link,
         client=settings.client,
+        stabilization=settings.stabilization,
+        tree=settings.tree,
         recording=bool(settings.trace.directory),
         raises_faults=False,
     )

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from sapwood.protocol.link.limits import FRAME_BYTES, ClientLimits, LinkLimits
+from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
 
 DEFAULT_PORT = 7470
 
@@ -183,5 +184,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = 10.0
     link: LinkSettings = LinkSettings()
     client: ClientSettings = ClientSettings()
+    stabilization: StabilizationSettings = StabilizationSettings()
+    tree: TreeSettings = TreeSettings()
     trace: TraceSettings = TraceSettings()
     tls: TlsSettings = TlsSettings()
