@@ -40,9 +40,6 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     remembered_max: int = 65_536
     ack_seconds: float = 0.02
     """Longest time until what came is acknowledged."""
-    check_seconds: float = 30.0
-    """How often each side of a stream says how far it is, and looks whether it contradicts
-    itself."""
     raises_faults: bool = True
     """Whether something that cannot happen is raised. A broker that serves others does not: it
     begins anew whatever that was about."""
@@ -54,6 +51,11 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     tree: TreeSettings = TreeSettings()
     recording: bool = False
     """Whether rows for a trace are among the effects."""
+
+    @property
+    def check_seconds(self) -> float:
+        """How often each side of a stream says how far it is, and looks for contradictions."""
+        return self.stabilization.refresh_seconds
 
     def limits(self, *, is_client: bool) -> LinkLimits | ClientLimits:
         """What a peer may cost."""

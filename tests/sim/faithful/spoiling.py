@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.link.spool import FrameRun
+from sapwood.protocol.stabilize.settings import StabilizationSettings
 from sapwood.sim.faithful.network import FaithfulNetwork
 
 CHECK_SECONDS = 2.0
@@ -189,7 +190,7 @@ class Scene:
             config={
                 "link": link,
                 "client": client,
-                "check_seconds": CHECK_SECONDS,
+                "stabilization": StabilizationSettings(refresh_seconds=CHECK_SECONDS),
                 "raises_faults": False,
                 "restore_seconds": 1.0,
             },

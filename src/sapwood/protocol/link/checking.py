@@ -146,8 +146,11 @@ class Checking:
 
     def _end_stream(self, name: str, peer: Peer, now: float) -> None:
         """End the stream of a peer that may be anything but sound itself."""
-        node, broker, line = self._node, self._node.broker, peer.line
+        node, broker = self._node, self._node.broker
         peer.name = name
+        if type(peer.line) is not Line:
+            peer.line = None
+        line = peer.line
         if name in broker.clients or name in broker.neighbours:
             peer.is_client = name in broker.clients
             node.membership.end_stream(peer, now)
@@ -213,7 +216,7 @@ class Checking:
         self._count(fault)
         peer = self._node.peers.get(name)
         try:
-            if peer is not None and not peer.is_over:
+            if peer is not None:
                 self._end_stream(name, peer, now)
             self._derive(now)
         except FAULTS:

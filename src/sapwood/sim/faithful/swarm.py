@@ -19,6 +19,7 @@ from random import Random
 from typing import Any, Final
 
 from sapwood.protocol.link.handshake import SLOW_CONSUMER
+from sapwood.protocol.stabilize.settings import StabilizationSettings
 from sapwood.sim.faithful.case import Case, Do, Step, draw_case
 from sapwood.sim.faithful.driver import StuckError
 from sapwood.sim.faithful.network import FaithfulNetwork
@@ -85,7 +86,7 @@ class CaseRun:
                 "link": case.link,
                 "client": case.client,
                 "leave_seconds": 1.0,
-                "check_seconds": CHECK_SECONDS,
+                "stabilization": StabilizationSettings(refresh_seconds=CHECK_SECONDS),
             },
             kernel=BoundedKernel(),
             delay=case.delay,
