@@ -395,6 +395,8 @@ class Node:
             what = f"{ack.received} frames acknowledged, {peer.channel.sent} were sent"
             self.checking.contradicts(peer, what, now)
             return
+        elif before == peer.channel.sent:
+            peer.progress_at = now  # it owes nothing: what is sent by this credit has its own time
         if self._is_recording:
             self.rows.delivered(peer, runs, now)
         if peer.holds:
