@@ -111,8 +111,8 @@ class Dialing:
         if self._node.is_stopping:
             return
         for target in self.targets:
-            if type(target.state) is not TargetState:
-                target.state = TargetState.WAITING
+            if type(target.state) is not TargetState or type(target.at) is not float:
+                target.state, target.at = TargetState.WAITING, now
             if target.state in _ON_THE_WAY and is_due(target.at, now, HANDSHAKE_SECONDS):
                 self._late(target, now)
             elif target.state is TargetState.LINKED and not self._is_linked(target):
