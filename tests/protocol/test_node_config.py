@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
+from sapwood.analysis.stabilization.periods import RefreshScheme
 from sapwood.protocol.broker import BrokerConfig
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.node_config import NodeConfig
-from sapwood.protocol.stabilize.settings import Refresh, StabilizationSettings, TreeSettings
+from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
 
-SCHEMES: tuple[Refresh, ...] = ("digest", "batch", "hop-lease", "off")
+SCHEMES: tuple[RefreshScheme, ...] = ("digest", "batch", "hop-lease", "off")
 
 
 def test_the_broker_gets_its_part() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from sapwood.filters.values import Value
 from sapwood.matching import MatchIndex
 from sapwood.protocol.broker import Broker, BrokerConfig
-from sapwood.protocol.effects import Dismiss, Effect, Forward, Record, ResetStream, Send
+from sapwood.protocol.effects import Effect, Forward, Send
 from sapwood.protocol.events import (
     ClientDown,
     ClientUp,
@@ -87,7 +87,7 @@ class Wired:
         self.at: dict[str, str] = {}
         self.got: dict[str, list[tuple[str, int]]] = {}
         self.answers: dict[str, list[Message]] = {}
-        self.rows: list[tuple[str, Record | Dismiss | ResetStream]] = []
+        self.rows: list[tuple[str, Effect]] = []
         self.sent: list[tuple[str, str, Message]] = []
         self.forwarded: list[tuple[str, str, int]] = []
         self._random = random

@@ -39,7 +39,7 @@ from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.link.line import HANDSHAKE_SECONDS
 from sapwood.protocol.messages import ClientMoved
 from sapwood.protocol.ports import Close, Connected, Data, Write
-from sapwood.wire.frames import LINK, split
+from sapwood.wire.frames import HEADER_SIZE, LINK, split
 
 TOKEN = {"token": "t"}
 
@@ -76,7 +76,10 @@ def test_a_client_is_welcome() -> None:
 
 
 def test_a_client_of_version_1_is_answered_as_it_was_recorded() -> None:
-    """The recorded transcript; fields that came later are left out, as that client would."""
+    """The recorded transcript; fields that came later are left out, as that client would.
+
+    Messages are compared, not bytes: how a map says its length is the encoder's choice.
+    """
     net = network(session=42)
     client = net.dial("B1")
     client.acknowledges = False
@@ -87,13 +90,11 @@ def test_a_client_of_version_1_is_answered_as_it_was_recorded() -> None:
             net.advance(0.1)
         else:
             expected.append(data)
-    heard = [LINK_CODEC.encode(_as_it_was(message)) for message in client.heard]
-    said = [one for one in expected if one[0] == LINK]
+    heard = [_as_it_was(message) for message in client.heard]
+    said = [LINK_CODEC.decode(one[HEADER_SIZE:]) for one in expected if one[0] == LINK]
     assert [one for one in heard if one in said] == said
-    assert {one for one in heard if one not in said} <= {
-        LINK_CODEC.encode(Ack(1, 2**18)),
-        LINK_CODEC.encode(Ack(2, 2**18 + 70)),
-    }
+    acks = [Ack(1, 2**18), Ack(2, 2**18 + 70)]
+    assert all(one in acks for one in heard if one not in said)
     stream = [one for one in expected if one[0] != LINK]
     assert client.frames == [body for one in stream for _, _, body in split(one)]
     assert net.nodes["B1"].peers == {}

@@ -213,7 +213,9 @@ MUTANTS = {
     "given up is not counted": Mutant(Channel, "miss", nothing),
     "losses are not reported": Mutant(Gaps, "_missed_here", lambda _: lambda *_: []),
     "back-off never ends": Mutant(Dialing, "_fail", attempts_end),
-    "in flight is repeated": Mutant(Publishing, "begin_anew", repeated_to_the_next_broker),
+    "in flight is repeated": Mutant(
+        Publishing, "begin_anew", repeated_to_the_next_broker, swarm_of(45, 107)
+    ),
     "restored at once": Mutant(
         Restoration, "is_active", restored_at_once, swarm_of(103, 105, 240, 253)
     ),

@@ -82,7 +82,7 @@ class Seeking(Machine):
         is_missing = self._tree.has_lost_somebody(now)
         seconds = self.core.config.tree.seek_seconds if is_missing else LEARN_SECONDS
         effects = self._close_superfluous(now)
-        if is_due(self.seek_at, now, seconds):
+        if self.core.neighbours.tree() and is_due(self.seek_at, now, seconds):
             self.seek_at = now + seconds
             effects += self._waves.request(self, self.core.id, 0, now)
         return effects

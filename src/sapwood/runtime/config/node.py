@@ -43,4 +43,5 @@ def node_config(
         stabilization=settings.stabilization,
         tree=settings.tree,
         recording=bool(settings.trace.directory),
+        raises_faults=False,
     )
