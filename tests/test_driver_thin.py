@@ -37,8 +37,8 @@ ALLOWED = {
 }
 
 USUAL_WORDS = frozenset(
-    {"address", "close", "connect", "count", "name", "number", "problem", "routing", "session"}
-    | {"take"}
+    {"address", "close", "connect", "count", "former", "name", "number", "problem", "routing"}
+    | {"session", "take"}
 )
 """Words of links that mean other things in a driver too."""
 
