@@ -261,6 +261,7 @@ class ClientSession(Outbound):
         self.publishing.derive()
         self._streams.derive()
         self._search.derive(may_give_up=not self.broker)
+        self.channel.is_held = False
         if self.state is not SessionState.WAITING:
             self._retry_at = inf
         if self.state not in _TRYING:
@@ -504,7 +505,8 @@ class ClientSession(Outbound):
 
     def _told_goodbye(self, line: Line, goodbye: Goodbye, now: float) -> None:
         reason = goodbye.reason or goodbye.code
-        self._errors += goodbye.code == PROTOCOL
+        before = self._errors if self._errors in range(ERRORS_MAX + 1) else 0
+        self._errors = before + (goodbye.code == PROTOCOL)
         if (goodbye.code in _ENDINGS or self._errors > ERRORS_MAX) and self._advance("sent away"):
             self._end_line(reason)
             self._rest()
