@@ -117,7 +117,6 @@ def test_it_shows_who_it_is() -> None:
     ("data", "words"),
     [
         (b"\x02\xff\xff\xff\xff\x00\x00", "at most 16777216 are taken"),
-        (LINK_CODEC.encode(GivenUp(2**63 - 1)) * 2, "more than there can be"),
         (LINK_CODEC.encode(hello_of("a")), "Hello after the handshake"),
         (frame(LINK, b"", b"\x00"), "does not decode"),
     ],

@@ -19,7 +19,7 @@ from typing import Any
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.due import is_due
 from sapwood.protocol.effects import Effect, Forward, Send
-from sapwood.protocol.events import BeaconReceived, Event, NotificationsMissed, Tick
+from sapwood.protocol.events import BeaconReceived, Event, Tick
 from sapwood.protocol.faults import FAULTS
 from sapwood.protocol.link.admission import Admission
 from sapwood.protocol.link.checking import Checking
@@ -353,8 +353,7 @@ class Node:
             self._flush_all(now)  # a client hears of a refusal before the acknowledgement
             self._confirm(peer, now)
         elif peer.name not in self._to_acknowledge:
-            self._to_acknowledge[peer.name] = None
-            self._acknowledge_at = min(self._acknowledge_at, now + self.config.ack_seconds)
+            self.owe_ack(peer, now)
 
     def _said(self, line: Line, message: LinkMessage, now: float) -> None:
         """The other end said something about the connection."""
@@ -368,7 +367,7 @@ class Node:
         elif kind is Ack:
             self._acknowledged(line, message, now)  # type: ignore[arg-type]
         elif kind is GivenUp:
-            self._given_up_there(line, message, now)  # type: ignore[arg-type]
+            self.overflow.given_up_there(line, message, now)  # type: ignore[arg-type]
         elif kind is Check:
             self.checking.heard(line, message, now)  # type: ignore[arg-type]
         elif kind is Ping:
@@ -409,20 +408,6 @@ class Node:
                 self.acknowledge(freed, now)
         self.flush(peer, now)
         self.changed = self.changed or self.stopping is not None
-
-    def _given_up_there(self, line: Line, message: GivenUp, now: float) -> None:
-        peer = line.peer
-        if peer is None:
-            return
-        if not peer.channel.can_miss(message.count):
-            reason = f"{message.count} frames given up, more than there can be"
-            self.close(line, Goodbye(PROTOCOL, reason), now)
-            return
-        peer.channel.miss(message.count)
-        self._to_acknowledge[peer.name] = None
-        self._acknowledge_at = min(self._acknowledge_at, now + self.config.ack_seconds)
-        if not peer.is_client:
-            self.bring(NotificationsMissed(peer.name, message.count), now)
 
     # What the broker asks for
 
@@ -544,6 +529,11 @@ class Node:
             self._to_write.append(line)
             line.out += runs
             line.wrote_at = now
+
+    def owe_ack(self, peer: Peer, now: float) -> None:
+        """Acknowledge soon what came from a peer."""
+        self._to_acknowledge[peer.name] = None
+        self._acknowledge_at = min(self._acknowledge_at, now + self.config.ack_seconds)
 
     def acknowledge(self, peer: Peer, now: float) -> None:
         """Tell a peer how far this side is, if it does not know."""

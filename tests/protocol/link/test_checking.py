@@ -24,6 +24,7 @@ from sapwood.protocol.link.handshake import (
 )
 from sapwood.protocol.link.states import LineState, TargetState
 from sapwood.protocol.messages import Missed
+from sapwood.protocol.neighbours import RESTART
 from sapwood.protocol.node import Node
 from sapwood.protocol.node_invariants import node_problems
 from sapwood.protocol.ports import Stop
@@ -74,7 +75,9 @@ def test_both_ends_say_every_period_how_far_they_are() -> None:
 
 def test_what_was_given_up_counts_as_sent_and_as_received() -> None:
     net = network()
-    peer = client(net)
+    peer = net.connect(RawPeer(net), "B1")
+    peer.say(hello_of("B2", role=BROKER, features=(RESTART, CHECKS)))
+    net.advance(0.2)
     peer.say(GivenUp(5)).say(Check(5, 0))
     assert not peer.is_gone
     peer.say(Check(4, 0))

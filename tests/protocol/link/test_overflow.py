@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from protocol.joined import Network, line_of
-from sapwood.protocol.link.handshake import CONTRADICTION, SLOW_CONSUMER
+from protocol.joined import Network, RawPeer, hello_of, line_of
+from sapwood.protocol.link.handshake import (
+    BROKER,
+    CONTRADICTION,
+    PROTOCOL,
+    SLOW_CONSUMER,
+    GivenUp,
+)
 from sapwood.protocol.link.limits import ClientLimits
 from sapwood.protocol.link.overflow import EXCESS_MAX
 from sapwood.protocol.ports import Abort, Unsent
@@ -59,3 +65,21 @@ def test_whoever_does_not_read_is_cut_off() -> None:
     assert net.bring("B1", Unsent(1, limit)) == []
     ended = net.bring("B1", Unsent(1, limit + 1))
     assert [type(effect) for effect in ended] == [Abort]
+
+
+def test_more_than_there_can_be_is_given_up_by_nobody() -> None:
+    net = network()
+    far = net.connect(RawPeer(net), "B1").say(hello_of("B2", role=BROKER))
+    net.advance(0.2)
+    far.say(GivenUp(2**63 - 1))
+    assert not far.is_gone
+    far.say(GivenUp(2**63 - 1))
+    assert (far.goodbye.code, "more than there can be" in far.goodbye.reason) == (PROTOCOL, True)
+
+
+def test_a_client_that_seems_to_give_up_publications_begins_a_new_stream() -> None:
+    """It never does so by itself; only so does whoever published them learn of it."""
+    net = network()
+    client = net.client("c", "B1").say(GivenUp(1))
+    assert client.goodbye.code == CONTRADICTION
+    assert net.nodes["B1"].peers["c.1"].is_over

@@ -2,15 +2,17 @@
 
 The oldest notifications for it are given up, counted and reported. A client may have asked to be
 sent away instead. A neighbour that holds others back and makes no progress loses enough of them
-that the others can go on (``flow``).
+that the others can go on (``flow``). And whoever sends here may say that it has done the same.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from sapwood.protocol.events import NotificationsMissed
 from sapwood.protocol.link.flow import DISCONNECT
-from sapwood.protocol.link.handshake import SLOW_CONSUMER, Goodbye
+from sapwood.protocol.link.handshake import PROTOCOL, SLOW_CONSUMER, GivenUp, Goodbye
+from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Peer
 from sapwood.protocol.link.spool import FrameRun
 from sapwood.protocol.ports import Unsent
@@ -50,6 +52,25 @@ class Overflow:
         given_up = peer.channel.given_up
         self._node.counts["given_up"] += given_up - peer.given_up_seen
         peer.given_up_seen = given_up
+
+    def given_up_there(self, line: Line, message: GivenUp, now: float) -> None:
+        """The other end has given frames up that were for this side.
+
+        A client never does: publishers wait where it has no room. If its stream says so, the stream
+        is wrong, and what was in it was published by somebody who has to know.
+        """
+        node, peer = self._node, line.peer
+        if peer is None:
+            return
+        if not peer.channel.can_miss(message.count):
+            reason = f"{message.count} frames given up, more than there can be"
+            node.close(line, Goodbye(PROTOCOL, reason), now)
+        elif peer.is_client:
+            node.checking.contradicts(peer, "a client gives up nothing that it publishes", now)
+        else:
+            peer.channel.miss(message.count)
+            node.owe_ack(peer, now)
+            node.bring(NotificationsMissed(peer.name, message.count), now)
 
     def unsent(self, event: Unsent, now: float) -> None:
         """Bytes wait for somebody who does not read."""
