@@ -20,8 +20,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sapwood.protocol.due import is_due
-from sapwood.protocol.events import ClientDown, LinkDown
+from sapwood.protocol.events import ClientDown
 from sapwood.protocol.faults import FAULTS
+from sapwood.protocol.link.agreeing import revive
 from sapwood.protocol.link.consistency import (
     Finding,
     Remedy,
@@ -184,10 +185,9 @@ class Checking:
         node.derive()
         node.flow.derive(now)
         node.membership.derive(now)
-        for name in [*node.broker.neighbours]:
+        for name, neighbour in [*node.broker.neighbours.items()]:
             if name not in node.peers:
-                node.membership.distrust(name)
-                node.bring(LinkDown(name), now)
+                revive(node, name, neighbour, now)
         node.keepalive.derive(now)
         node.admission.derive(now)
         node.dialing.derive()
@@ -243,9 +243,6 @@ class Checking:
         node.forget_everything()
         for name in [*node.broker.clients]:
             node.bring(ClientDown(name), now)
-        for name in [*node.broker.neighbours]:
-            node.membership.distrust(name)
-            node.bring(LinkDown(name), now)
         self._derive(now)
 
 

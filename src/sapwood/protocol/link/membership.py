@@ -28,6 +28,7 @@ from sapwood.protocol.events import (
     NotificationsMissed,
 )
 from sapwood.protocol.faults import FAULTS
+from sapwood.protocol.link.agreeing import agree, is_candidate, link_problems
 from sapwood.protocol.link.channel import Channel
 from sapwood.protocol.link.handshake import (
     CONTRADICTION,
@@ -47,9 +48,8 @@ from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.protocol.link.placing import LinkPlace
 from sapwood.protocol.link.states import LineState
 from sapwood.protocol.messages import CODEC, ClientMoved, Missed
-from sapwood.protocol.neighbours import RESTART, Neighbour
+from sapwood.protocol.neighbours import RESTART
 from sapwood.protocol.ports import Abort, ClientOrder, Remember
-from sapwood.protocol.stabilize.beacon import BEACONS
 from sapwood.wire.frames import HEADER_SIZE
 
 if TYPE_CHECKING:
@@ -290,10 +290,6 @@ class Membership:
         if type(self._former) is not dict:
             self._former = {}
 
-    def distrust(self, name: str) -> None:
-        """Let the next stream of a neighbour begin with a report that anything may be missing."""
-        self._former[name] = -1
-
     def come_back(
         self,
         peer: Peer,
@@ -350,7 +346,7 @@ class Membership:
         self._detach(peer, now)
         if peer.is_client:
             node.bring(ClientAway(peer.name), now)
-        elif _is_candidate(peer):
+        elif is_candidate(peer):
             self.remove(peer, Goodbye(OUTSIDE_TREE), now)  # nothing was under way
         else:
             node.bring(NeighbourAway(peer.name), now)
@@ -480,28 +476,10 @@ class Membership:
             yield f"{name} has said goodbye, and is here"
         if peer.is_condemned:
             yield f"{name} is to be sent away, and is here"
-        neighbour = self._node.broker.neighbours.get(name)
-        if neighbour is not None:
-            yield from self._link_problems(name, peer, neighbour)
-        elif not is_away and peer.channel.is_held is not False:
-            yield f"{name} is to carry nothing, and is no neighbour"
+        yield from link_problems(self._node, name, peer)
         is_withheld = bool(peer.holders) or self._node.broker.is_restoring
         if peer.channel.withheld is not is_withheld:
             yield f"the credit of {name} is {'' if peer.channel.withheld else 'not '}withheld"
-
-    def _link_problems(self, name: str, peer: Peer, neighbour: Neighbour) -> Iterator[str]:
-        """What is wrong with what a link shares with the broker's neighbour."""
-        is_away = peer.line is None
-        if neighbour.in_tree != peer.in_tree:
-            yield f"{name} is {'' if peer.in_tree else 'not '}in the tree, to the broker it is"
-        if neighbour.features != peer.features:
-            yield f"{name} can {peer.features}, to the broker {neighbour.features}"
-        if neighbour.is_connected is is_away or (is_away and not neighbour.is_away):
-            yield f"{name} is {'away' if is_away else 'here'}, and the broker does not know"
-        if is_away and _is_candidate(peer):
-            yield f"{name} is away, and is not in the tree"
-        if not is_away and peer.channel.is_held is not neighbour.is_held:
-            yield f"{name} is {'' if neighbour.is_held else 'not '}to be held, its stream is else"
 
     def derive(self, now: float) -> None:
         """Let everything follow anew from who is here and has a line."""
@@ -516,31 +494,13 @@ class Membership:
                 if peer.away_since is None:
                     peer.away_since = now
             peer.is_condemned = False
-            neighbour = node.broker.neighbours.get(name)
-            if neighbour is not None:
-                self._derive_link(peer, neighbour, now)
+            agree(node, name, peer, now)
             is_withheld = bool(peer.holders) or node.broker.is_restoring
             if peer.channel.withheld is not is_withheld:
                 peer.channel.withheld = is_withheld
                 node.acknowledge(peer, now)
         node.client_count = sum(peer.is_client for peer in node.peers.values())
         self.remember()
-
-    def _derive_link(self, peer: Peer, neighbour: Neighbour, now: float) -> None:
-        """Let a link be what the broker takes it for, and the broker know whether it has a line."""
-        node = self._node
-        peer.in_tree, peer.features = neighbour.in_tree, neighbour.features
-        if peer.line is None:
-            if neighbour.is_connected or not neighbour.is_away:
-                node.bring(NeighbourAway(peer.name), now)
-            if _is_candidate(peer):
-                self.remove(peer, Goodbye(OUTSIDE_TREE), now)
-        else:
-            if not neighbour.is_connected:
-                in_place = node.placing.is_in_place(peer)
-                node.bring(NeighbourBack(peer.name, in_place), now)
-            peer.channel.is_held = neighbour.is_held
-            node.touch(peer)
 
     def _is_past_grace(self, peer: Peer, now: float) -> bool:
         if peer.away_since is None:
@@ -576,11 +536,6 @@ class Membership:
         if remembered != self._remembered:
             self._remembered = remembered
             node.do(remembered)
-
-
-def _is_candidate(peer: Peer) -> bool:
-    """Whether a link is none of the tree, and beacons may make it one: it has no stream to keep."""
-    return not peer.is_client and BEACONS in peer.features and not peer.in_tree
 
 
 def _phase(number: int) -> float:
