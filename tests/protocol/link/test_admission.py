@@ -407,6 +407,23 @@ def test_a_broker_takes_its_place_over_from_its_dead_session() -> None:
     assert (peer.session, peer.line is not None) == (2, True)
 
 
+def test_a_broker_that_came_back_while_its_dead_line_was_challenged_keeps_its_name() -> None:
+    """The line that does not answer is not the one it has now."""
+    net = line_of(1)
+    dead = net.dial("B1").say(hello_of("B2", 1, role=BROKER))
+    net.advance(0.1)
+    node, secret = net.nodes["B1"], dead.welcome.secret
+    dead.acknowledges = False
+    new = net.dial("B1").say(hello_of("B2", 2, role=BROKER))
+    resume = Resume("B1", 1, dead.received, secret)
+    back = net.dial("B1").say(hello_of("B2", 1, role=BROKER, resume=(resume,)))
+    assert back.welcome.resumed is not None
+    net.advance(2 * CHALLENGE_SECONDS)
+    assert (new.goodbye.code, back.is_gone) == (ID_IN_USE, False)
+    peer = node.peers["B2"]
+    assert (peer.session, peer.line is not None) == (1, True)
+
+
 def test_an_applicant_that_leaves_during_its_examination_is_forgotten() -> None:
     net = line_of(2, link=LinkLimits(silence_seconds=60.0))
     net.freeze("B1", "B2")
