@@ -171,3 +171,47 @@ def test_a_file_that_is_not_there(tmp_path: Path, capsys: Captured) -> None:
     path = tmp_path / "none.toml"
     assert run_command(["sim", str(path)]) == 2
     assert capsys.readouterr().err == f"error: {path} cannot be read: No such file or directory\n"
+
+
+FAULTS = """
+[stabilization]
+scheme = "SCHEME"
+refresh_period = 3.0
+[[faults]]
+type = "tables"
+at = 2.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("scheme", "said"),
+    [
+        ("lease-identity", "  tables were right again after "),
+        ("off", "  tables did not become right again (no bound)"),
+    ],
+)
+def test_after_faults_it_says_when_tables_were_right(
+    file: str, capsys: Captured, scheme: str, said: str
+) -> None:
+    with Path(file).open("a") as scenario:
+        scenario.write(FAULTS.replace("SCHEME", scheme))
+    assert run_command(["sim", file]) == 0
+    assert said in capsys.readouterr().out
+    assert run_command(["sim", file, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    if scheme == "off":
+        assert (answer["bound"], answer["recovered_after"]) == (None, None)
+    else:
+        assert 0 < answer["recovered_after"] <= answer["bound"]
+
+
+def test_without_faults_it_says_nothing_about_them(file: str, capsys: Captured) -> None:
+    assert run_command(["sim", file, "--json"]) == 0
+    assert not {"bound", "recovered_after"} & json.loads(capsys.readouterr().out).keys()
+
+
+def test_the_scenario_that_shows_leases_recovers(capsys: Captured) -> None:
+    shown = Path(__file__).parents[2] / "scenarios" / "leases.toml"
+    assert run_command(["sim", str(shown), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert 0 < answer["recovered_after"] <= answer["bound"]

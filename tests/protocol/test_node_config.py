@@ -31,14 +31,16 @@ def test_the_broker_gets_its_part() -> None:
         expected=("B8",),
         expected_parent="B8",
         restore_seconds=4.0,
-        link=LinkLimits(away_seconds=600.0),
+        link=LinkLimits(away_seconds=60.0),
         client=ClientLimits(refresh_seconds=7.0),
         stabilization=StabilizationSettings(refresh_seconds=8.0),
         tree=TreeSettings(beacon_seconds=2.0),
+        raises_faults=False,
     )
     made, given = msgspec.structs.asdict(config.broker()), msgspec.structs.asdict(config)
     shared = [name for name in made if name in given]
     assert [made[name] for name in shared] == [given[name] for name in shared]
+    assert made["away_seconds"] == config.link.away_seconds
     assert made["client_refresh_seconds"] == config.client.refresh_seconds
     usual = msgspec.structs.asdict(BrokerConfig(id="B1"))
     assert [name for name in made if made[name] == usual[name]] == ["stale_seconds"]

@@ -195,7 +195,7 @@ def test_the_text_is_kept_as_it_was_received() -> None:
     assert (table.text("c", "1"), list(table.take_differences())) == ("a=1", [])
     table.add(Entry("c", "2", TWO))
     assert table.text("c", "2") == str(TWO)
-    assert table.destinations() == {"c"}
+    assert table.destinations() == ["c"]
     table.remove("c", "1")
     table.remove("c", "2")
     assert (table.text("c", "1"), table.texts("c"), list(table.destinations())) == (None, {}, [])

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sapwood.cli.output import ExitStatus, notice
+
+if TYPE_CHECKING:
+    from sapwood.runtime.config.settings import Settings
 
 Token = Annotated[
     str | None,
@@ -64,7 +67,6 @@ def broker(  # noqa: PLR0913 - one parameter for each option of the command
 ) -> int:
     """Run one broker until it gets SIGTERM or SIGINT; a second signal ends it at once."""
     from sapwood.runtime.config.configuration import load
-    from sapwood.runtime.process import run_broker
 
     given: dict[str, Any] = {
         "id": id,
@@ -81,5 +83,16 @@ def broker(  # noqa: PLR0913 - one parameter for each option of the command
         "insecure": insecure or None,
     }
     options = {key: value for key, value in given.items() if value is not None}
-    run_broker(load(config, options, os.environ), notice, stop_with_stdin=stop_with_stdin)
+    _run(load(config, options, os.environ), stop_with_stdin=stop_with_stdin)
     return ExitStatus.DONE
+
+
+def _run(settings: Settings, *, stop_with_stdin: bool) -> None:
+    from sapwood.runtime.process import run_broker
+
+    spoil = None
+    if settings.admin_faults:
+        from sapwood.testing import faults
+
+        spoil = faults.spoil
+    run_broker(settings, notice, stop_with_stdin=stop_with_stdin, spoil=spoil)

@@ -132,6 +132,7 @@ def _show(scenario: Scenario, result: Result) -> None:
         f"out of order {verdict.out_of_order_fifo} FIFO, {verdict.out_of_order_causal} causal",
         f"  hops: {result.notification_hops} notifications, {result.control_hops} control, "
         f"{result.settling_hops} settling; {result.table_entries} table entries",
+        *_recovery(result),
         f"  digest {result.digest}",
     ]
     if not result.checked:
@@ -140,3 +141,13 @@ def _show(scenario: Scenario, result: Result) -> None:
             "  not checked",
         ]
     print("\n".join(lines))
+
+
+def _recovery(result: Result) -> list[str]:
+    """A line about faults, if there were any."""
+    if not result.faults:
+        return []
+    bound = "no bound" if result.bound is None else f"bound {result.bound:.1f} s"
+    if result.recovered_after is None:
+        return [f"  tables did not become right again ({bound})"]
+    return [f"  tables were right again after {result.recovered_after:.1f} s ({bound})"]

@@ -58,5 +58,10 @@ def _parse(text: str, limits: Limits) -> tuple[tuple[Box, ...], str]:
 _parse_cached = lru_cache(maxsize=_CACHED_TEXTS_MAX)(_parse)
 
 
+def forget_texts() -> None:
+    """Read texts anew from now on, also those that were read before."""
+    _parse_cached.cache_clear()
+
+
 def _bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))

@@ -132,6 +132,13 @@ class SharedIndex(Generic[Key]):
             del self._destinations[number]
         self._filters.release(entry.filter)
 
+    def clear(self) -> None:
+        """Hold nothing any more, as another table takes the place of this one."""
+        for entry in self._entries.values():
+            self._filters.release(entry.filter)
+        self._entries = {}
+        self._destinations = {}
+
     def destinations(self, notification: Event, exclude: Hashable = None) -> list[Any]:
         """The destinations, except one, for which at least one filter matches."""
         return self.destinations_batch([notification], exclude)[0]

@@ -13,13 +13,14 @@ from typing import Any
 
 import msgspec
 
-from sapwood.errors import SapwoodError
+from sapwood.errors import RoutingError, SapwoodError
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
+from sapwood.matching.shared import SharedIndex
 from sapwood.protocol.config import BrokerConfig
-from sapwood.protocol.core import Core, ParseFilter
+from sapwood.protocol.core import IMPOSSIBLE, REBIRTH_CHANGED, Core, ParseFilter
 from sapwood.protocol.drops import Drop
-from sapwood.protocol.effects import CloseLink, Effect, Hold, Send
+from sapwood.protocol.effects import CloseLink, Effect, Hold, Reborn, Send
 from sapwood.protocol.events import (
     ClientAway,
     ClientBack,
@@ -32,9 +33,11 @@ from sapwood.protocol.events import (
     LinkUp,
     NeighbourAway,
     NeighbourBack,
+    Roster,
+    RoutingChanged,
     Tick,
 )
-from sapwood.protocol.forwarding import SharedHeads
+from sapwood.protocol.forwarding import Forwarding, SharedHeads
 from sapwood.protocol.gaps import Gaps
 from sapwood.protocol.inbound import Admission, DecodeHead, FrameReader
 from sapwood.protocol.machine import EventHandler, Machine, MessageHandler
@@ -43,7 +46,10 @@ from sapwood.protocol.moves import Moves
 from sapwood.protocol.neighbours import RESTART, Neighbour
 from sapwood.protocol.restoration import Restoration
 from sapwood.protocol.settling import Settling
+from sapwood.protocol.stabilize.audit import Audit, Shadow
+from sapwood.protocol.stabilize.rebirth import primary_of, restore, sound_drops, sound_faults
 from sapwood.protocol.stabilize.refresh import Refreshing
+from sapwood.protocol.stabilize.roster import agree, missed_events, strangers
 from sapwood.protocol.stabilize.seeking import Seeking
 from sapwood.protocol.stabilize.tree import Tree
 from sapwood.protocol.stabilize.watching import Watching
@@ -70,28 +76,26 @@ class Broker(Core):
         heads: SharedHeads | None = None,
         parse: ParseFilter = Filter,
     ) -> None:
+        self.decode = decode
         super().__init__(config, heads, parse)
+
+    def begin(self) -> None:
+        """Begin with nothing: tables, machines, and how they are wired."""
+        super().begin()
+        self._wire()
+
+    def _wire(self) -> None:
+        """Make the machines, and tables of what each of them handles."""
         self.restoration = Restoration(self)
         self.waves = Waves(self, self.restoration)
         self.settling = Settling(self, self.waves)
         self.gaps = Gaps(self, self.restoration)
         self.moves = Moves(self, self.gaps)
-        subscribing = Subscribing(self, self.settling)
+        subscribing = self._make_subscribing()
         self.tree = Tree(self, self, self.restoration, self.waves, self.gaps)
-        self.machines: tuple[Machine, ...] = (
-            subscribing,
-            self.moves,
-            self.restoration,
-            self.waves,
-            self.settling,
-            Surveying(self, self.waves),
-            self.gaps,
-            self.tree,
-            Seeking(self, self.tree, self.waves),
-        )
+        self.audit = Audit(self)
+        self.machines = self._in_order(subscribing)
         """In the order in which they are told of what happens."""
-        if config.stabilization.refresh != "off":  # last: it compares what the others have told
-            self.machines += (Refreshing(self, subscribing, self.restoration),)
         self._timed = [one for one in self.machines if type(one).next_at is not Machine.next_at]
         admission = Admission(
             rejection=self.rejection,
@@ -99,9 +103,9 @@ class Broker(Core):
             refusal=self.refusal,
             refused=self._refused,
             control=self._decoded,
-            restricts_clients=config.advertisements_required,
+            restricts_clients=self.config.advertisements_required,
         )
-        self._reader = FrameReader(self.forwarding, admission, self.drops, decode)
+        self._reader = FrameReader(self.forwarding, admission, self.drops, self.decode)
         self.watching: Watching | None = None
         """Leaves out what comes again, while a circle is possible."""
         self.receive = self._reader.read
@@ -116,6 +120,7 @@ class Broker(Core):
             ClientAway: self._client_away,
             ClientBack: self._client_back,
             ClientDown: self._client_down,
+            Roster: self._roster,
             Tick: self._tick,
         }
         self._from_neighbours: dict[type, list[MessageHandler]] = {}
@@ -127,15 +132,104 @@ class Broker(Core):
             for kind, handler in machine.from_clients().items():
                 self._from_clients.setdefault(kind, []).append(handler)
 
+    def _in_order(self, subscribing: Subscribing) -> tuple[Machine, ...]:
+        """All machines. Refreshing is last: it compares what the others have told."""
+        machines: tuple[Machine, ...] = (
+            subscribing,
+            self.moves,
+            self.restoration,
+            self.waves,
+            self.settling,
+            Surveying(self, self.waves),
+            self.gaps,
+            self.tree,
+            Seeking(self, self.tree, self.waves),
+            self.audit,
+        )
+        if self.config.stabilization.refresh == "off":
+            return machines
+        return (*machines, Refreshing(self, subscribing, self.restoration))
+
+    def _make_subscribing(self) -> Subscribing:
+        """The machine that keeps the tables; brokers of published schemes have others."""
+        return Subscribing(self, self.settling)
+
     def handle(self, event: Event, now: float) -> list[Effect]:
         """Take an event; what the driver has to do because of it, in order."""
-        if type(event) is FramesReceived:  # by far the most frequent
-            return self.receive(event.source, event.data, now)
-        return self._handlers[type(event)](event, now)
+        try:
+            if type(event) is FramesReceived:  # by far the most frequent
+                return self.receive(event.source, event.data, now)
+            return self._handlers[type(event)](event, now)
+        except Exception as problem:
+            if type(event) is RoutingChanged and isinstance(problem, RoutingError):
+                raise  # whoever asked for it has asked for something impossible
+            return self.fault(problem, now)
+
+    # Faults
+
+    def fault(self, problem: Exception, now: float) -> list[Effect]:
+        """An exception where there must be none: raise it, or build all anew (``rebirth``).
+
+        Whoever calls `receive` catches what it raises and comes here, so that the usual way costs
+        nothing.
+        """
+        if self.config.raises_faults:
+            raise problem
+        primary = primary_of(self, getattr(self, "waves", None))
+        period = self.config.stabilization.refresh_seconds
+        is_again = primary.reborn_at is not None and 0 <= now - primary.reborn_at <= period
+        self.faults = primary.faults
+        self.faults[IMPOSSIBLE] += 1
+        self.reborn_at = now
+        self.begin()
+        self.restoration.renounce()
+        self.tree.renounce()
+        restore(self, primary)
+        return [
+            Reborn(f"{type(problem).__name__}: {problem}", is_again),
+            *self.waves.refuse(primary.waiting),
+            *self._missed_anything(),
+        ]
+
+    def _missed_anything(self) -> list[Effect]:
+        """Tell everybody that notifications may have gone astray here."""
+        return self.gaps.pass_on(self.id, 0, f"{self.id}-{self.id}", None)
+
+    def _renew(self, shadow: Shadow) -> list[Effect]:
+        """Put what an audit has built in the place of what was there, and go on with it."""
+        retired: list[object] = [one for table in self.tables for one in table.take_shadow()]
+        before = self.forwarding
+        self.forwarding = Forwarding(self.config.remembered_max, self.heads, shadow.index)
+        for name in self.neighbours.tree():
+            self.forwarding.open(name, everything=self.neighbours[name].is_flooded)
+        self.forwarding.shares_publishers = not self.fences
+        self.subscriptions.scope = self.scope
+        self.drops.recording = self.config.recording
+        self.drops.counts, self.faults = sound_drops(self), sound_faults(self)
+        is_changed = shadow.is_changed or not before.is_like(self.forwarding)
+        if isinstance(before.index, SharedIndex):
+            before.index.clear()
+        machines = {machine.name: machine for machine in self.machines}
+        self._wire()
+        for machine in self.machines:
+            machine.inherit(machines[machine.name])
+        self.audit.retired = [*retired, before.index, shadow.subscriptions, shadow.advertisements]
+        if not is_changed:
+            return self.tell_all()
+        self.faults[REBIRTH_CHANGED] += 1
+        return [*self.tell_all(), *self._missed_anything()]
 
     @property
     def next_at(self) -> float | None:
         """When the driver has to bring the next `Tick` at the latest; None if nothing is due."""
+        try:
+            return self._soonest()
+        except Exception:
+            if self.config.raises_faults:
+                raise
+            return float("-inf")  # the tick will find the fault
+
+    def _soonest(self) -> float | None:
         first: float | None = None
         for machine in self._timed:
             at = machine.next_at
@@ -146,7 +240,12 @@ class Broker(Core):
     @property
     def is_restoring(self) -> bool:
         """Whether the broker was restarted and its tables are not complete yet."""
-        return self.restoration.is_active
+        try:
+            return self.restoration.is_active
+        except AttributeError:
+            if self.config.raises_faults:
+                raise
+            return False  # the next tick will find the fault
 
     def owes_report(self, neighbour: str) -> bool:
         """Whether a neighbour may still have to be told that something is missing."""
@@ -339,10 +438,32 @@ class Broker(Core):
             return self.drops.count(Drop.CLIENT_UNKNOWN, name)
         return self._all(lambda machine: machine.client_down(name, now))
 
+    def _roster(self, event: Roster, now: float) -> list[Effect]:
+        """Agree with the driver about who is linked and connected."""
+        effects: list[Effect] = []
+        for missed in missed_events(self, event):
+            effects += self._handlers[type(missed)](missed, now)
+        for link in event.links:
+            agree(self.neighbours[link.neighbour], link, self.config.routing)
+        if self.fences.mend(self.clients, self.neighbours.tree()):
+            self.moves.fences_changed()
+        gone = strangers(self)
+        for name in gone:
+            self.forget(name)
+        return [*effects, *self.tell_all()] if gone else effects
+
     def _tick(self, event: Tick, now: float) -> list[Effect]:
-        for name, neighbour in self.neighbours.items():
+        effects: list[Effect] = []
+        for name, neighbour in list(self.neighbours.items()):
             neighbour.is_busy = name in event.busy
-        return self._all(lambda machine: machine.tick(now))
+            if not neighbour.is_connected and not neighbour.is_away:  # a fault: neither follows
+                effects += self._neighbour_away(NeighbourAway(name), now)
+            elif neighbour.is_connected and not neighbour.in_tree:
+                neighbour.is_away = False
+        effects += self._all(lambda machine: machine.tick(now))
+        self._soonest()  # raises where a fault made that impossible
+        shadow = self.audit.take_complete()
+        return effects if shadow is None else effects + self._renew(shadow)
 
     def _all(self, notify: Callable[[Machine], list[Effect]]) -> list[Effect]:
         """Let all machines know of something, in order."""

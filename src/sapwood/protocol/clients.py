@@ -8,7 +8,7 @@ it in the client's terms.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from sapwood.filters.filter import Filter
@@ -34,7 +34,8 @@ class Clients:
         """Of those that can do something beyond the first release."""
         self.away: dict[str, None] = {}
         """Those without connection for the time being."""
-        self._equal: Counter[tuple[str, str, Filter]] = Counter()
+        self._equal: dict[str, Counter[tuple[str, Filter]]] = {}
+        """By client: how often it claims the very same, under whatever id."""
         self._count = 0
 
     def __contains__(self, client: object) -> bool:
@@ -56,6 +57,7 @@ class Clients:
         self._claims[client] = {}
         if features:
             self._features[client] = features
+        self._equal[client] = Counter()
         return True
 
     def with_feature(self, feature: str) -> list[str]:
@@ -68,14 +70,10 @@ class Clients:
 
     def remove(self, client: str) -> bool:
         """Let a session end, and all it claimed; False if it is not there."""
-        if client not in self._claims:
-            return False
-        for kind, entry_id in list(self._claims[client]):
-            self.give_up(client, kind, entry_id)
-        del self._claims[client]
+        self._equal.pop(client, None)
         self._features.pop(client, None)
         self.away.pop(client, None)
-        return True
+        return self._claims.pop(client, None) is not None
 
     def claim(self, client: str, kind: str, entry_id: str, filter: Filter) -> ClientEntry:
         """A client claims something, perhaps in place of what it had under the id."""
@@ -83,17 +81,18 @@ class Clients:
         self._count += 1
         entry = ClientEntry(kind, filter, self._count)
         self._claims.setdefault(client, {})[kind, entry_id] = entry
-        self._equal[client, kind, filter] += 1
+        self._equal.setdefault(client, Counter())[kind, filter] += 1
         return entry
 
     def give_up(self, client: str, kind: str, entry_id: str) -> None:
         """A client no longer claims what it had under an id."""
         claim = self._claims.get(client, {}).pop((kind, entry_id), None)
         if claim is not None:
-            key = (client, kind, claim.filter)
-            self._equal[key] -= 1
-            if self._equal[key] <= 0:
-                del self._equal[key]
+            equal = self._equal.setdefault(client, Counter())
+            key = (kind, claim.filter)
+            equal[key] -= 1
+            if equal[key] <= 0:
+                del equal[key]
 
     def standing(self, client: str, kind: str, entry_id: str) -> ClientEntry | None:
         """What a client claims under an id now."""
@@ -114,9 +113,25 @@ class Clients:
             for client, own in self._claims.items()
         }
 
+    def mend(self, client: str, held: Iterable[tuple[str, str, Filter]]) -> None:
+        """Let a client claim what the tables hold for it (kind, id, filter), and nothing else.
+
+        What is claimed as it was keeps its number.
+        """
+        before = self._claims.get(client)
+        own: dict[tuple[str, str], ClientEntry] = {}
+        for kind, entry_id, filter in held:
+            known = before.get((kind, entry_id)) if isinstance(before, dict) else None
+            if type(known) is not ClientEntry or (known.kind, known.filter) != (kind, filter):
+                self._count += 1
+                known = ClientEntry(kind, filter, self._count)
+            own[kind, entry_id] = known
+        self._claims[client] = own
+        self._equal[client] = Counter((one.kind, one.filter) for one in own.values())
+
     def has_equal(self, client: str, kind: str, filter: Filter) -> bool:
         """Whether a client claims the very same, under whatever id."""
-        return (client, kind, filter) in self._equal
+        return (kind, filter) in self._equal.get(client, ())
 
     def refusal(self, client: str, attributes: dict[str, Value]) -> str:
         """Why a client may not publish something where advertisements are required.

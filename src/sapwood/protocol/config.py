@@ -50,6 +50,9 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     tree: TreeSettings = NO_PROTOCOL
     client_refresh_seconds: float = 30.0
     """How often a client has to say what it subscribes to, if it can."""
+    raises_faults: bool = True
+    """Whether an exception where there must be none is raised; else it is a fault that the broker
+    has found in its own state, and mends."""
     recording: bool = False
     """Whether rows for a trace are among the effects."""
 

@@ -8,12 +8,13 @@ gap: both changes are one difference.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
-from sapwood.protocol.clients import Clients
+from sapwood.protocol.clients import ADVERTISED, SUBSCRIBED, Clients
 from sapwood.protocol.config import BrokerConfig
 from sapwood.protocol.drops import Drop, Drops
 from sapwood.protocol.effects import Effect, Record, Send
@@ -28,10 +29,16 @@ from sapwood.protocol.messages import (
     Unsubscribe,
 )
 from sapwood.protocol.neighbours import Neighbours
+from sapwood.routing.algorithms import ALGORITHMS
 from sapwood.routing.strategy import Entry
 from sapwood.routing.table import RoutingTable
 
 ParseFilter: TypeAlias = Callable[[str], Filter]
+
+
+IMPOSSIBLE, REBIRTH_CHANGED = "impossible", "rebirth_changed"
+"""An exception where there must be none; derived state that was not what follows from the
+entries."""
 
 
 class Core:
@@ -40,15 +47,29 @@ class Core:
     def __init__(self, config: BrokerConfig, heads: SharedHeads | None, parse: ParseFilter) -> None:
         self.config = config
         self.id = config.id
+        self.heads = heads
+        self.parse = parse
+        self.faults: Counter[str] = Counter({IMPOSSIBLE: 0, REBIRTH_CHANGED: 0})
+        """What was found that can only follow from a fault, by kind: zero where there is none."""
+        self.reborn_at = float("-inf")
+        """When all was last built anew because of a fault."""
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin with nothing: everything but what is set from outside is made anew."""
+        config = self.config
         self.drops = Drops(recording=config.recording)
         self.neighbours = Neighbours()
         self.clients = Clients()
         self.fences = Fences()
         self.advertisements = RoutingTable()
-        scope = self.advertisements if config.spreads_advertisements else None
-        self.subscriptions = RoutingTable(scope)
-        self.forwarding = Forwarding(config.remembered_max, heads)
-        self.parse = parse
+        self.subscriptions = RoutingTable(self.scope)
+        self.forwarding = Forwarding(config.remembered_max, self.heads)
+
+    @property
+    def scope(self) -> RoutingTable | None:
+        """The table within which subscriptions are told, if there is one."""
+        return self.advertisements if self.config.spreads_advertisements else None
 
     # Who may send what
 
@@ -94,9 +115,7 @@ class Core:
         self.forwarding.open(name, everything=neighbour.is_flooded)
         self.subscriptions.switch(name, neighbour.sends)
         for table in self.tables:
-            ledger = table.ledgers.get(name)
-            if ledger is not None:
-                ledger.renew()
+            table.renew(name)
 
     def route(self, name: str, receives: str) -> None:
         """A neighbour has said how this broker learns what to send to it."""
@@ -111,6 +130,20 @@ class Core:
         self.advertisements.close(name)
         self.forwarding.close(name)
         self.forget(name)
+
+    def told_subscriptions(self) -> dict[str, str]:
+        """The neighbours that are told of subscriptions, and how what each is owed is found."""
+        return {
+            name: one.sends if one.sends in ALGORITHMS else self.config.routing
+            for name, one in self.neighbours.items()
+            if one.in_tree
+        }
+
+    def told_advertisements(self) -> dict[str, str]:
+        """The neighbours that are told of advertisements."""
+        if not self.config.spreads_advertisements:
+            return {}
+        return dict.fromkeys(self.neighbours.tree(), self.config.advertisement_routing)
 
     # Entries
 
@@ -147,6 +180,16 @@ class Core:
             for entry in table.of(destination):
                 self.remove(table, destination, entry.id)
         self.forwarding.invalidate()
+
+    def mend_claims(self, client: str) -> int:
+        """Let a client claim what the tables hold for it; how much that is."""
+        held = [
+            (kind, entry.id, entry.filter)
+            for kind, table in zip((SUBSCRIBED, ADVERTISED), self.tables, strict=True)
+            for entry in table.of(client)
+        ]
+        self.clients.mend(client, held)
+        return len(held)
 
     def _advertisements_changed(self, source: str) -> None:
         """What a client may publish has changed, or what a neighbour has to be asked for."""

@@ -87,6 +87,17 @@ class Record(_Effect, frozen=True):
     fields: dict[str, Any]
 
 
+class Reborn(_Effect, frozen=True):
+    """The broker found its state impossible and has built it anew from its entries.
+
+    The driver says again who is linked and connected (`Roster`).
+    """
+
+    reason: str
+    is_again: bool
+    """Whether that happened a short time ago already: then only a new session helps."""
+
+
 Effect: TypeAlias = (
     Forward
     | Send
@@ -97,5 +108,6 @@ Effect: TypeAlias = (
     | TreeChanged
     | Dismiss
     | ResetStream
+    | Reborn
     | Record
 )

@@ -159,6 +159,18 @@ class Tick(_Event, frozen=True):
     """Neighbours from whom frames have come since the last one."""
 
 
+class Roster(_Event, frozen=True):
+    """Who is linked and connected, as the driver knows it: the broker must agree.
+
+    Brought every so often. In a network without faults nothing follows from it.
+    """
+
+    links: tuple[LinkUp, ...]
+    away: tuple[str, ...]
+    """Those of the links whose other end cannot be reached for the time being."""
+    clients: tuple[str, ...]
+
+
 Event: TypeAlias = (
     FramesReceived
     | ControlReceived
@@ -176,5 +188,6 @@ Event: TypeAlias = (
     | ClientAway
     | ClientBack
     | ClientDown
+    | Roster
     | Tick
 )

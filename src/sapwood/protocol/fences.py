@@ -17,6 +17,7 @@ The number of fences is bounded; the oldest goes first.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Container
 from typing import Final, NamedTuple
 
 FENCES_MAX: Final = 65_536
@@ -60,6 +61,22 @@ class Fences:
         """Whether what a source brings of a client is what the client's old broker had left."""
         fence = self.homes.get(client)
         return fence is not None and fence.source != source
+
+    def mend(self, here: Container[str], sources: Collection[str]) -> bool:
+        """Forget fences that cannot be: of a client that is here, or from where nobody is.
+
+        A client that has moved away is not here any more: its session was ended. Whether anything
+        was wrong.
+        """
+        wrong = [
+            client
+            for client, fence in self.homes.items()
+            if fence.source != client
+            and (client in here or (fence.source != "" and fence.source not in sources))
+        ]
+        for client in wrong:
+            del self.homes[client]
+        return bool(wrong)
 
     def forget_source(self, source: str) -> bool:
         """A neighbour is gone, and with it what was known about its direction."""

@@ -38,6 +38,9 @@ NOWHERE: Destinations = ()
 _ANY_PUBLISHER = bytes([PAIR, SHORT_TEXT + 1]) + b"p"
 
 
+Index: TypeAlias = MatchIndex[Key] | SharedIndex[Key]
+
+
 class Plan(NamedTuple):
     """Who gets notifications with certain attributes."""
 
@@ -78,6 +81,18 @@ class SourceMemory(NamedTuple):
     """By the rest of the head. Shared by all sources that may send whatever they want."""
 
 
+def enter(index: Index, entry: Entry) -> None:
+    """Enter what a destination wants into an index, in place of what is there under its key."""
+    key = (entry.destination, entry.id)
+    if key in index:
+        index.remove(key)
+    index.add(key, entry.filter, entry.destination)
+
+
+def _new_index(heads: SharedHeads | None) -> Index:
+    return MatchIndex() if heads is None else SharedIndex(heads.filters)
+
+
 def split_head(head: bytes) -> tuple[bytes, bytes]:
     """The publisher's part of a head that decodes, and the attributes'.
 
@@ -97,14 +112,17 @@ def split_head(head: bytes) -> tuple[bytes, bytes]:
 class Forwarding:
     """Who wants what, and what was found out about it lately."""
 
-    def __init__(self, remembered_max: int, heads: SharedHeads | None = None) -> None:
-        self.index: MatchIndex[Key] | SharedIndex[Key]
-        self._shared: SharedIndex[Key] | None = None
+    def __init__(
+        self,
+        remembered_max: int,
+        heads: SharedHeads | None = None,
+        index: Index | None = None,
+    ) -> None:
+        self.index: Index = _new_index(heads) if index is None else index
+        self.shadow: Index | None = None
+        """The same, being built anew; it follows what happens here."""
+        self._shared = self.index if isinstance(self.index, SharedIndex) else None
         """The index, if its filters are shared."""
-        if heads is None:
-            self.index = MatchIndex()
-        else:
-            self.index = self._shared = SharedIndex(heads.filters)
         self.neighbours: dict[str, bool] = {}
         """Those in the tree, and whether each gets everything."""
         self.known: dict[str, SourceMemory] = {}
@@ -151,12 +169,30 @@ class Forwarding:
     def add(self, entry: Entry) -> None:
         """A destination wants what a filter matches."""
         self.index.add((entry.destination, entry.id), entry.filter, entry.destination)
+        if self.shadow is not None:
+            enter(self.shadow, entry)
         self.invalidate()
 
     def remove(self, destination: str, entry_id: str) -> None:
         """A destination no longer wants what it wanted under an id."""
-        self.index.remove((destination, entry_id))
+        key = (destination, entry_id)
+        self.index.remove(key)
+        if self.shadow is not None and key in self.shadow:
+            self.shadow.remove(key)
         self.invalidate()
+
+    def is_like(self, other: Forwarding) -> bool:
+        """Whether notifications go to the same neighbours, because of as many entries."""
+        return (
+            self.neighbours == other.neighbours
+            and self.shares_publishers == other.shares_publishers
+            and len(self.index) == len(other.index)
+        )
+
+    def cast_shadow(self, heads: SharedHeads | None) -> Index:
+        """Begin to build the index anew, without any entry yet; whether it is shared is given."""
+        self.shadow = _new_index(heads)
+        return self.shadow
 
     def invalidate(self) -> None:
         """Drop every answer that is remembered: the table, or who may send what, has changed."""

@@ -48,6 +48,19 @@ def network_problems(brokers: Mapping[str, Broker]) -> list[str]:
     return problems
 
 
+def fault_problems(brokers: Mapping[str, Broker]) -> list[str]:
+    """What brokers have found in their own state that nothing but a fault can bring about.
+
+    Nothing in a network into which no fault was brought: there it is a mistake in the code.
+    """
+    return [
+        f"{name}: {kind} was counted {count} times"
+        for name, broker in brokers.items()
+        for kind, count in broker.faults.items()
+        if count
+    ]
+
+
 def _destination_problems(broker: Broker) -> Iterator[str]:
     """Entries are there only for clients and for neighbours in the tree."""
     known = {*broker.clients, *broker.neighbours.tree()}

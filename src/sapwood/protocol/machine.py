@@ -8,6 +8,8 @@ problems and its state. Rules:
 - State is plain data: no closures, no callables. It can be copied, compared and written down.
 - Times are stored and looked at with every tick (`due`); `next_at` is derived from them.
 - What may be gone meanwhile is looked up tolerantly.
+- What follows from the tables, and how machines know each other, is made in `__init__`. An audit
+  makes every machine anew, and hands it the state of the one before (`inherit`).
 - `report`, `problems` and `state` change nothing.
 """
 
@@ -30,9 +32,24 @@ class Machine:
     """One machine. What it does not care for is done by these methods, which do nothing."""
 
     name: ClassVar[str] = ""
+    derived: ClassVar[tuple[str, ...]] = ()
+    """Attributes that are made in `__init__` and not handed on, beside other machines."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
+
+    def inherit(self, before: Machine) -> None:
+        """Go on with the state of the machine that this one takes the place of.
+
+        A collection that has become something else is not taken over.
+        """
+        for name, fresh in list(vars(self).items()):
+            if name in self.derived or isinstance(fresh, Machine | Core):
+                continue
+            value = getattr(before, name, fresh)
+            is_collection = isinstance(fresh, dict | list | set)
+            if not is_collection or type(value) is type(fresh):
+                setattr(self, name, value)
 
     def events(self) -> Mapping[type, EventHandler]:
         """The events that this machine handles by itself; no other machine does."""

@@ -2,7 +2,7 @@
 
 Brokers and clients speak of subscriptions in the same words. A ``request`` number asks to be told
 when the matter has taken effect everywhere; zero asks for nothing. Fields are optional where a
-later release may leave them out, and new ones get defaults: leases and periods will be such.
+later release may leave them out, and new ones get defaults: a lease of its own is such.
 Notifications are no messages of this kind: they stay bytes (see ``sapwood.wire.frames``).
 """
 
@@ -39,6 +39,8 @@ class Subscribe(_Message, frozen=True):
     id: Name
     filter: str
     request: int = 0
+    lease: float = 0.0
+    """Seconds for which it holds unless it is renewed, where leases are in use; zero: as set."""
 
 
 class Unsubscribe(_Message, frozen=True):
@@ -54,6 +56,8 @@ class Advertise(_Message, frozen=True):
     id: Name
     filter: str
     request: int = 0
+    lease: float = 0.0
+    """Seconds for which it holds unless it is renewed, where leases are in use; zero: as set."""
 
 
 class Unadvertise(_Message, frozen=True):

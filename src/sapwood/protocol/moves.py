@@ -68,7 +68,7 @@ class Moves(Machine):
         if message.client not in self.core.clients and self.core.fences.move(
             message.client, nobody
         ):
-            self._fences_changed()
+            self.fences_changed()
         return []
 
     def _move(self, client: str, fence: Fence) -> list[Effect]:
@@ -76,7 +76,7 @@ class Moves(Machine):
         core = self.core
         if not core.fences.move(client, fence):
             return []
-        self._fences_changed()
+        self.fences_changed()
         moved = ClientMoved(client, fence.streams)
         others = [name for name in core.neighbours.tree() if name != fence.source]
         effects: list[Effect] = [Send(name, moved) for name in others]
@@ -84,7 +84,8 @@ class Moves(Machine):
             effects.append(Dismiss(client, REASON))
         return effects
 
-    def _fences_changed(self) -> None:
+    def fences_changed(self) -> None:
+        """What was remembered about who may send what does not hold any more."""
         core = self.core
         core.forwarding.shares_publishers = not core.fences
         core.forwarding.invalidate()
@@ -102,7 +103,7 @@ class Moves(Machine):
     def link_down(self, neighbour: str, now: float) -> list[Effect]:
         """Nobody publishes from the direction of a neighbour that is gone."""
         if self.core.fences.forget_source(neighbour):
-            self._fences_changed()
+            self.fences_changed()
         return []
 
     def link_restarted(self, neighbour: str, now: float) -> list[Effect]:

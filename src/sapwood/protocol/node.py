@@ -25,6 +25,7 @@ from sapwood.protocol.link.admission import Admission
 from sapwood.protocol.link.checking import Checking
 from sapwood.protocol.link.dialing import Dialing
 from sapwood.protocol.link.flow import Flow
+from sapwood.protocol.link.goodbyes import told_goodbye
 from sapwood.protocol.link.handshake import (
     PROTOCOL,
     Ack,
@@ -342,7 +343,10 @@ class Node:
             self.rows.published(peer, data, now)
         peer.frames_in += frames
         is_due = peer.channel.count(frames, size)
-        effects = self.broker.receive(peer.name, data, now)
+        try:
+            effects = self.broker.receive(peer.name, data, now)
+        except Exception as problem:  # noqa: BLE001 - whatever it is, the state is wrong
+            effects = self.broker.fault(problem, now)
         if len(effects) == 1 and type(effects[0]) is Forward:
             self._pass_on(effects[0], peer, now)
         elif effects:
@@ -385,7 +389,7 @@ class Node:
             self.dialing.welcome(line, message, now)  # type: ignore[arg-type]
             self.dialing.tick(now)
         else:
-            self.membership.told_goodbye(line, message, state, now)  # type: ignore[arg-type]
+            told_goodbye(self, line, message, state, now)  # type: ignore[arg-type]
 
     def _acknowledged(self, line: Line, ack: Ack, now: float) -> None:
         peer = line.peer

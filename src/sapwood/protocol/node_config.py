@@ -47,15 +47,16 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     remembered_max: int = 65_536
     ack_seconds: float = 0.02
     """Longest time until what came is acknowledged."""
-    raises_faults: bool = True
-    """Whether something that cannot happen is raised. A broker that serves others does not: it
-    begins anew whatever that was about."""
     leave_seconds: float = 2.0
     """How long an orderly end may take."""
     link: LinkLimits = LinkLimits()
     client: ClientLimits = ClientLimits()
     stabilization: StabilizationSettings = StabilizationSettings()
     tree: TreeSettings = TreeSettings()
+    raises_faults: bool = True
+    """Whether an exception where there must be none is raised, as tests and simulations want it. A
+    live broker takes it for a fault of its own state, which it mends, or of a stream, which begins
+    anew."""
     recording: bool = False
     """Whether rows for a trace are among the effects."""
 
@@ -108,4 +109,5 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
             stabilization=self.stabilization,
             tree=self.tree,
             client_refresh_seconds=self.client.refresh_seconds,
+            raises_faults=self.raises_faults,
         )

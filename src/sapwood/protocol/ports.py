@@ -156,12 +156,31 @@ class Remember(_Effect, frozen=True):
     """Which of them is the parent; empty if this broker is the root."""
 
 
+class Restart(_Effect, frozen=True):
+    """Begin a new session in the same process: end all connections, and drive a new machine.
+
+    The state of this one is impossible, and to build it anew from what it holds did not help.
+    """
+
+    reason: str
+
+
 class Stopped(_Effect, frozen=True):
     """Everything has been said; the process may end."""
 
 
 DriverEffect: TypeAlias = (
-    Write | Close | Abort | Dial | Row | ClientOrder | Joined | JoinFailed | Remember | Stopped
+    Write
+    | Close
+    | Abort
+    | Dial
+    | Row
+    | ClientOrder
+    | Joined
+    | JoinFailed
+    | Remember
+    | Restart
+    | Stopped
 )
 
 

@@ -187,6 +187,7 @@ class Restoration(Machine):
     def tick(self, now: float) -> list[Effect]:
         """Remove what was not told again in time, and wait for no table any longer than that."""
         self._begin(now)
+        self._forget_strangers()
         if self.until is not None and is_due(self.until, now, self.core.config.restore_seconds):
             self.late.update(self.missing)
             self.missing.clear()
@@ -200,6 +201,17 @@ class Restoration(Machine):
     def _begin(self, now: float) -> None:
         if self.until is None:
             self.until = now + self.core.config.restore_seconds
+
+    def _forget_strangers(self) -> None:
+        """Nothing is to be told to, or removed for, those who are not linked."""
+        for names in (self.untold, self.untold_advertisements, self.stale):
+            for name in [one for one in names if not self.core.neighbours.is_in_tree(one)]:
+                del names[name]
+
+    def renounce(self) -> None:
+        """Wait for nobody's table any more: what this broker holds is what it goes on with."""
+        self.missing.clear()
+        self.missing_advertisements.clear()
 
     def _expect_no_more(self, neighbour: str) -> None:
         """The table of a neighbour is complete, or never will be said to be."""

@@ -96,6 +96,7 @@ class Waves(Machine):
     """The waves a broker starts, and those of others that pass through it."""
 
     name = "waves"
+    derived = ("_users",)
 
     def __init__(self, core: Core, restoration: Restoration) -> None:
         super().__init__(core)
@@ -251,12 +252,16 @@ class Waves(Machine):
         if self.core.id not in self.by_origin:
             self.queue, self.under_way = self.under_way + self.queue, []
         too_late, self.queue = _split_late(self.queue, now, patience)
+        return self.refuse(late + too_late) + self._start_when_due(now)
+
+    def refuse(self, requests: list[OpenRequest]) -> list[Effect]:
+        """Answer requests with no."""
         effects: list[Effect] = []
-        for request in late + too_late:
+        for request in requests:
             user = self._users.get(request.user)
             if user is not None:
                 effects += user.give_up(request)
-        return effects + self._start_when_due(now)
+        return effects
 
     def _start_when_due(self, now: float) -> list[Effect]:
         if self.core.id in self.by_origin or not self.queue or self._restoration.is_active:

@@ -30,6 +30,8 @@ class EdgeLedger:
         self._strategy = strategy(algorithm)
         self._differing: dict[str, None] = {}
         """The ids under which owed and told differ, but for what the strategy has touched since."""
+        self._touched: dict[str, None] = {}
+        """Ids that were told by another ledger of the same edge, and not looked at since."""
         self._admitted: set[tuple[str, str]] | None = set() if is_scoped else None
         """Of a scoped ledger: destination and id of the entries that were taken in."""
 
@@ -73,6 +75,14 @@ class EdgeLedger:
         self._strategy.take_touched()
         self._differing = dict.fromkeys(self.owed())
 
+    def follow(self, live: EdgeLedger) -> None:
+        """Share with another ledger of the same edge what the neighbour was told.
+
+        Until an entry brings it, everything that was told is not owed here.
+        """
+        self.told = live.told
+        self._differing = {**dict.fromkeys(self.told), **self._differing}
+
     def presume(self) -> None:
         """Take the neighbour to have just what it is owed: it compares, and asks if it has not.
 
@@ -84,9 +94,32 @@ class EdgeLedger:
             self.told = dict(owed)
             self._differing = {}
 
+    def touch(self, ids: Iterable[str]) -> None:
+        """Something was told under these ids without this ledger: look at them again."""
+        self._touched.update(dict.fromkeys(ids))
+
+    def carry_on(self, work: int) -> bool:
+        """Let the strategy do a bounded part of what it has left to do; whether nothing is left."""
+        return self._strategy.carry_on(work)
+
+    def is_like(self, other: EdgeLedger) -> bool:
+        """Whether the same is owed here as there, by ids, and the same is still to be said."""
+        self.note_changes()
+        other.note_changes()
+        return (
+            self.algorithm == other.algorithm
+            and self.owed().keys() == other.owed().keys()
+            and self._differing.keys() == other._differing.keys()
+            and self._admitted == other._admitted
+        )
+
     def owed(self) -> Mapping[str, Filter]:
         """Everything the neighbour is owed now, by id; it changes with the entries."""
         return self._strategy.owed()
+
+    def standing(self) -> Mapping[str, Filter]:
+        """The filters that travel, by themselves or as part of a merger, by their ids."""
+        return self._strategy.standing()
 
     def difference(self) -> Difference:
         """What the neighbour would have to be told now. Looking changes nothing."""
@@ -110,6 +143,9 @@ class EdgeLedger:
         then, and the order of what is said does not depend on who looked when.
         """
         touched = self._strategy.take_touched()
+        if self._touched:
+            touched = {**self._touched, **dict.fromkeys(touched)}
+            self._touched = {}
         if not touched:
             return
         told, owed, differing = self.told, self.owed(), self._differing

@@ -96,16 +96,31 @@ class Mergers:
         while self._changed:
             name = min(self._changed)
             for bundle in self._changed.pop(name):
-                members = self._members[bundle]
-                come, gone = members.merge()
-                for box in come:
-                    self._enter(box, name)
-                for box in gone:
-                    self._leave(box, name)
-                if not members.mergers:
-                    del self._members[bundle]
+                self._merge(name, bundle)
         out, self._out = self._out, Counter()
         return list(_beyond(out, 1)), list(_beyond(out, -1))
+
+    def carry_on(self, work: int) -> bool:
+        """Merge some of the bundles that have changed; whether all are merged."""
+        for _ in range(work):
+            if not self._changed:
+                break
+            name = min(self._changed)
+            bundle, _ = self._changed[name].popitem()
+            if not self._changed[name]:
+                del self._changed[name]
+            self._merge(name, bundle)
+        return not self._changed
+
+    def _merge(self, name: str, bundle: Bundle) -> None:
+        members = self._members[bundle]
+        come, gone = members.merge()
+        for box in come:
+            self._enter(box, name)
+        for box in gone:
+            self._leave(box, name)
+        if not members.mergers:
+            del self._members[bundle]
 
     def _enter(self, box: Box, done: str) -> None:
         """A conjunction has come that is merged along the attributes up to one."""

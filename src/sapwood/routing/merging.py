@@ -9,11 +9,18 @@ that is left without it is announced before the old one is taken back.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Final
 
+from sapwood.filters.box import Box
 from sapwood.filters.filter import Filter
 from sapwood.routing.covering import Covering
 from sapwood.routing.mergers import Mergers
 from sapwood.routing.strategy import Entry, Strategy, difference
+
+_ALL: Final = 2**62
+_MERGER_WORK: Final = 8
+"""What it takes to compare a merger with others, in the work of entering a plain filter."""
 
 
 class Merging(Strategy):
@@ -26,6 +33,12 @@ class Merging(Strategy):
         """What covering owed when its changes were last carried on."""
         self._mergers = Mergers()
         self._merged = Covering()
+        self._is_partial = False
+        """Whether changes are carried on in parts, and some are left."""
+        self._ahead: dict[str, None] = {}
+        """What covering has touched and was not carried on, where that is done in parts."""
+        self._pending: list[tuple[bool, Box]] = []
+        """Mergers that have come, or gone, and were not carried on yet."""
 
     def add(self, entry: Entry) -> None:
         """Take in an entry from another destination."""
@@ -40,17 +53,60 @@ class Merging(Strategy):
         self._merge()
         return self._merged.owed()
 
+    def standing(self) -> Mapping[str, Filter]:
+        """What covering would owe: the constituents of mergers, and what is not merged."""
+        return self._covering.owed()
+
     def take_touched(self) -> Iterable[str]:
         """The ids under which something may have changed since this was last asked."""
         self._merge()
         return self._merged.take_touched()
 
+    def carry_on(self, work: int) -> bool:
+        """Carry a part of what has changed through the three steps; whether nothing is left."""
+        self._is_partial = not self._carry_part(work)
+        return not self._is_partial
+
+    def _carry_part(self, work: int) -> bool:
+        self._ahead.update(dict.fromkeys(self._covering.take_touched()))
+        if self._ahead:
+            part = list(islice(self._ahead, work))
+            for one in part:
+                del self._ahead[one]
+            self._change(part)
+            return False
+        if not self._mergers.carry_on(work):
+            return False
+        come, gone = self._mergers.changes()
+        self._pending += [*((True, box) for box in come), *((False, box) for box in gone)]
+        mergers = work // _MERGER_WORK
+        due, self._pending = self._pending[:mergers], self._pending[mergers:]
+        for is_new, box in due:
+            entry = _entry(Filter.from_boxes([box]))
+            if is_new:
+                self._merged.add(entry)
+            else:
+                self._merged.remove(entry)
+        return not self._pending
+
     def _merge(self) -> None:
         """Carry what has changed through the three steps."""
+        while self._is_partial:
+            self.carry_on(_ALL)
         touched = self._covering.take_touched()
+        if not self._change(touched):
+            return
+        come, gone = self._mergers.changes()
+        for box in come:
+            self._merged.add(_entry(Filter.from_boxes([box])))
+        for box in gone:
+            self._merged.remove(_entry(Filter.from_boxes([box])))
+
+    def _change(self, touched: Iterable[str]) -> bool:
+        """Let mergers know what covering owes now under some ids; whether that is anything new."""
         change = difference(self._standing, self._covering.owed(), touched)
         if not change:
-            return
+            return False
         for filter_id, filter in change.subscribe:
             self._standing[filter_id] = filter
             if len(filter.boxes) == 1:
@@ -63,11 +119,7 @@ class Merging(Strategy):
                 self._mergers.remove(filter.boxes[0])
             else:
                 self._merged.remove(_entry(filter))
-        come, gone = self._mergers.changes()
-        for box in come:
-            self._merged.add(_entry(Filter.from_boxes([box])))
-        for box in gone:
-            self._merged.remove(_entry(Filter.from_boxes([box])))
+        return True
 
 
 def _entry(filter: Filter) -> Entry:

@@ -78,6 +78,17 @@ class Strategy(ABC):
         """Everything the neighbour is owed now, by id; it changes with the entries."""
         return self._owed
 
+    def carry_on(self, work: int) -> bool:
+        """Do a bounded part of what entries have left to do; whether nothing is left.
+
+        Only a matter of time: whoever asks what is owed gets the whole answer at once.
+        """
+        return True
+
+    def standing(self) -> Mapping[str, Filter]:
+        """The filters that travel, by themselves or as part of a merger, by their ids."""
+        return self.owed()
+
     def take_touched(self) -> Iterable[str]:
         """The ids under which something may have changed since this was last asked."""
         touched, self._touched = self._touched, {}

@@ -8,11 +8,14 @@ of advertisements is the scope of that of subscriptions.
 With each filter the table holds the text that said it, as it was received. The text is what was
 told; the filter is only what it means here. The two ends of an edge compare texts, so that releases
 which write the same filter in different ways still agree.
+
+While a table is audited it has a *shadow*: another table that is filled with the same entries anew,
+and follows every change meanwhile. When it has all of them it takes the place of what was there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, KeysView, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from sapwood.filters.filter import Filter
@@ -39,6 +42,8 @@ class RoutingTable:
     def __init__(self, scope: RoutingTable | None = None) -> None:
         self.scope = scope
         self.ledgers: dict[str, EdgeLedger] = {}
+        self.shadow: RoutingTable | None = None
+        """The same, being built anew."""
         self._entries: dict[str, dict[str, Held]] = {}
 
     def __len__(self) -> int:
@@ -50,9 +55,21 @@ class RoutingTable:
         for destination in self._entries:
             yield from self.of(destination)
 
-    def destinations(self) -> KeysView[str]:
-        """Those that have entries."""
-        return self._entries.keys()
+    def correct(self, destination: str, entry_id: str, filter: Filter | None) -> None:
+        """Let a filter be what its text means, or go if it means nothing.
+
+        Nobody else is told: what is derived from entries is derived from the right ones later.
+        """
+        own = self._entries.get(destination, {})
+        held = own.get(entry_id)
+        if filter is None:
+            own.pop(entry_id, None)
+        elif held is not None:
+            own[entry_id] = held._replace(filter=filter)
+
+    def destinations(self) -> list[str]:
+        """Those who have entries, in the order of their first ones."""
+        return list(self._entries)
 
     def of(self, destination: str) -> list[Entry]:
         """The entries of one destination."""
@@ -94,12 +111,16 @@ class RoutingTable:
             self.remove(entry.destination, entry.id)
             own = self._entries.setdefault(entry.destination, {})
         own[entry.id] = Held(entry.filter, text)
+        if self.shadow is not None:
+            self.shadow.add(entry, text)
         for neighbour, ledger in self.ledgers.items():
             if neighbour != entry.destination and self.is_within(neighbour, entry.filter):
                 ledger.add(entry)
 
     def remove(self, destination: str, entry_id: str) -> Entry | None:
         """Take out what a destination wants under an id, if there is such an entry."""
+        if self.shadow is not None:
+            self.shadow.remove(destination, entry_id)
         own = self._entries.get(destination)
         if own is None or entry_id not in own:
             return None
@@ -120,16 +141,46 @@ class RoutingTable:
             if self.is_within(neighbour, entry.filter):
                 ledger.add(entry)
         self.ledgers[neighbour] = ledger
+        if self.shadow is not None:
+            self.shadow.open(neighbour, algorithm)
+            self.shadow.ledgers[neighbour].follow(ledger)
 
     def close(self, neighbour: str) -> None:
         """Owe a neighbour nothing any more; it is not told."""
         self.ledgers.pop(neighbour, None)
+        if self.shadow is not None:
+            self.shadow.close(neighbour)
 
     def switch(self, neighbour: str, algorithm: str) -> None:
         """Let another algorithm say what a neighbour is owed."""
         ledger = self.ledgers.get(neighbour)
         if ledger is not None:
             ledger.switch(algorithm, self._of_others(neighbour))
+        if self.shadow is not None:
+            self.shadow.switch(neighbour, algorithm)
+
+    def renew(self, neighbour: str) -> None:
+        """A neighbour has lost all it was told: everything owed is new to it."""
+        ledger = self.ledgers.get(neighbour)
+        if ledger is None:
+            return
+        ledger.renew()
+        shadow = None if self.shadow is None else self.shadow.ledgers.get(neighbour)
+        if shadow is not None:
+            shadow.renew()
+            shadow.follow(ledger)
+
+    def presume(self, neighbour: str) -> None:
+        """Take a neighbour to have just what it is owed."""
+        ledger = self.ledgers.get(neighbour)
+        if ledger is None:
+            return
+        told = ledger.told
+        ledger.presume()
+        shadow = None if self.shadow is None else self.shadow.ledgers.get(neighbour)
+        if shadow is not None and ledger.told is not told:
+            shadow.follow(ledger)
+            shadow.touch((*told, *ledger.told))
 
     def is_within(self, neighbour: str, filter: Filter) -> bool:
         """Whether a neighbour is concerned by entries with a filter."""
@@ -139,6 +190,8 @@ class RoutingTable:
 
     def rescope(self, neighbour: str) -> None:
         """The scope of a neighbour has changed: see which entries are within it now."""
+        if self.shadow is not None:
+            self.shadow.rescope(neighbour)
         ledger = self.ledgers.get(neighbour)
         if ledger is None or not ledger.is_scoped:
             return
@@ -176,7 +229,40 @@ class RoutingTable:
                 continue
             said = ledger.take()
             if said:
+                self._note_told(neighbour, said)
                 yield neighbour, said
+
+    def _note_told(self, neighbour: str, said: Difference) -> None:
+        """Let the shadow know what a neighbour was told."""
+        shadow = None if self.shadow is None else self.shadow.ledgers.get(neighbour)
+        if shadow is not None:
+            shadow.touch([*(one for one, _ in said.subscribe), *said.unsubscribe])
+
+    # Built anew
+
+    def cast_shadow(
+        self, scope: RoutingTable | None, algorithms: Mapping[str, str]
+    ) -> RoutingTable:
+        """Begin to build the same anew, for neighbours with their algorithms, without any entry.
+
+        It follows what happens here.
+        """
+        shadow = RoutingTable(scope)
+        for neighbour, algorithm in algorithms.items():
+            shadow.open(neighbour, algorithm)
+            ledger = self.ledgers.get(neighbour)
+            if ledger is not None:
+                shadow.ledgers[neighbour].follow(ledger)
+        self.shadow = shadow
+        return shadow
+
+    def take_shadow(self) -> list[EdgeLedger]:
+        """Go on with what was built anew; the ledgers that were there before."""
+        before = list(self.ledgers.values())
+        if self.shadow is not None:
+            self.ledgers = self.shadow.ledgers
+            self.shadow = None
+        return before
 
     def problems(self) -> Iterator[str]:
         """What is wrong with the ledgers."""

@@ -103,6 +103,16 @@ class Driver:
         if self._timer is not None:
             self._timer.cancel()
 
+    def replace(self, machine: Machine) -> None:
+        """Drive another machine from now on, which knows of no connection."""
+        self.machine = machine
+        self._queue.clear()
+        self._transports.clear()
+        for task in list(self._dials):
+            task.cancel()
+        for endpoint in list(self._endpoints.values()):
+            endpoint.abort("a new session begins")
+
     # Events
 
     def bring(self, event: DriverEvent) -> None:

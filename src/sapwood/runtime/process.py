@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -16,11 +16,13 @@ import uvloop
 from sapwood.fastpath.scanning import scan_long
 from sapwood.fastpath.warm import exercise
 from sapwood.matching import preload
+from sapwood.protocol.node import Node
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.server import Server
 from sapwood.wire.scan import use_for_long_reads
 
 Tell = Callable[[str], None]
+Spoil = Callable[[Node, Mapping[str, str]], list[str]]
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _PATIENCE_SECONDS: Final = 3.0
@@ -28,14 +30,17 @@ _FORCED: Final = 130
 """Exit status of a process that was not given the time to end in an orderly way."""
 
 
-def run_broker(settings: Settings, tell: Tell, *, stop_with_stdin: bool = False) -> None:
+def run_broker(
+    settings: Settings, tell: Tell, *, stop_with_stdin: bool = False, spoil: Spoil | None = None
+) -> None:
     """Run one broker on an event loop of its own, until SIGTERM or SIGINT.
 
     A second signal ends the process at once. With `stop_with_stdin` it also stops when its
-    standard input ends, so that it does not outlive the program that started it.
+    standard input ends, so that it does not outlive the program that started it. `spoil` corrupts
+    its state on request, where the settings allow that.
     """
     _warm(settings, tell)
-    uvloop.run(_serve(settings, tell, stop_with_stdin))
+    uvloop.run(_serve(Server(settings, tell, spoil), tell, stop_with_stdin))
 
 
 def _warm(settings: Settings, tell: Tell) -> None:
@@ -52,15 +57,14 @@ def _warm(settings: Settings, tell: Tell) -> None:
     patience.cancel()
 
 
-async def _serve(settings: Settings, tell: Tell, stop_with_stdin: bool) -> None:
+async def _serve(server: Server, tell: Tell, stop_with_stdin: bool) -> None:
     stopped = asyncio.Event()
     _stop_on_signals(stopped, tell)
     if stop_with_stdin:
         _stop_with_stdin(stopped)
-    server = Server(settings, tell)
     await server.start()
     try:
-        tell(f"broker {settings.id} {_places(server)}")
+        tell(f"broker {server.settings.id} {_places(server)}")
         await _run(server, stopped, tell)
     finally:
         await server.stop()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +22,7 @@ from sapwood.protocol.ports import (
     Joined,
     JoinFailed,
     Remember,
+    Restart,
     Row,
     Stop,
     Stopped,
@@ -54,16 +55,20 @@ _PATIENCE_SECONDS: Final = 1.0
 class Server:
     """One broker on the running event loop."""
 
-    def __init__(self, settings: Settings, tell: Callable[[str], None] = lambda text: None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        tell: Callable[[str], None] = lambda text: None,
+        spoil: Callable[[Node, Mapping[str, str]], list[str]] | None = None,
+    ) -> None:
         self.settings = settings
         self.admin: Admin | None = None
         self.clock = Clock()
         self._tell = tell
+        self._spoil = spoil if settings.admin_faults else None
         self._data = DataDirectory(settings)
-        data = self._data
-        session = data.next_session()
-        config = node_config(settings, session, data.neighbours, data.was_part, data.former)
-        self.node = Node(config, Random(), secrets.token_hex)
+        session = self._data.next_session()
+        self.node = self._new_node(session)
         self._tls = server_context(settings.tls)
         self.driver = Driver(self.node, self.clock, self._do, client_context(settings.tls))
         self.tracer = make_tracer(settings, session)
@@ -81,6 +86,7 @@ class Server:
             JoinFailed: self._note_failed,
             Remember: self._data.note_neighbours,
             Stopped: lambda effect: self._stopped.set(),
+            Restart: self._restart,
         }
 
     @property
@@ -164,6 +170,18 @@ class Server:
     def _do(self, effect: object) -> None:
         self._effects[type(effect)](effect)
 
+    def _restart(self, effect: Restart) -> None:
+        """Begin a new session in this process: the state of the old one was impossible."""
+        self._tell(f"broker {self.settings.id}: begins a new session: {effect.reason}")
+        self.node = self._new_node(self._data.next_session())
+        self._status = StatusTaker(self.node, self.settings, self._rates, self.tracer)
+        self.driver.replace(self.node)
+
+    def _new_node(self, session: int) -> Node:
+        data = self._data
+        config = node_config(self.settings, session, data.neighbours, data.was_part, data.former)
+        return Node(config, Random(), secrets.token_hex)
+
     def _record(self, row: Row) -> None:
         if self.tracer is not None:
             frames = Frames(row.data, row.first, row.end)
@@ -212,7 +230,10 @@ class Server:
     async def _start_admin(self, address: Address) -> None:
         from sapwood.runtime.admin.endpoint import Admin  # noqa: PLC0415 - a web server, if one is wanted
 
-        self.admin = Admin(self.status)
+        spoil = self._spoil
+        self.admin = Admin(
+            self.status, None if spoil is None else lambda asked: spoil(self.node, asked)
+        )
         await self.admin.start(address)
         self._tasks.append(asyncio.create_task(self._look_regularly()))
 

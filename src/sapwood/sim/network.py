@@ -20,7 +20,8 @@ from sapwood.errors import TopologyError
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 from sapwood.protocol.broker import Broker, BrokerConfig
-from sapwood.protocol.effects import Dismiss, Forward, Record, ResetStream, Send
+from sapwood.protocol.clients import ADVERTISED, SUBSCRIBED
+from sapwood.protocol.effects import Dismiss, Forward, Reborn, Record, ResetStream, Send
 from sapwood.protocol.events import (
     ClientDown,
     ClientUp,
@@ -32,7 +33,7 @@ from sapwood.protocol.events import (
     Tick,
 )
 from sapwood.protocol.forwarding import SharedHeads
-from sapwood.protocol.invariants import network_problems
+from sapwood.protocol.invariants import fault_problems, network_problems
 from sapwood.protocol.messages import Advertise, Message, Subscribe, Unadvertise, Unsubscribe
 from sapwood.protocol.neighbours import refresh_features
 from sapwood.routing.algorithms import Edge, check_edge_routing
@@ -78,6 +79,10 @@ class Direction:
         self.up = True
 
 
+Disturb: TypeAlias = Callable[[Direction, Event], list[tuple[float, Event]]]
+"""What becomes of something that comes out of a link: how much later it arrives, and as what."""
+
+
 class Hops(NamedTuple):
     """How many messages went over links so far."""
 
@@ -95,6 +100,7 @@ class Network:
         random: Random,
         config: Mapping[str, Any] | None = None,
         record: Recorder | None = None,
+        make_broker: Callable[..., Broker] = Broker,
     ) -> None:
         self.kernel = Kernel()
         self.brokers: dict[str, Broker] = {}
@@ -104,11 +110,15 @@ class Network:
         """What links were that are gone: their counts remain."""
         self.deliveries: Callable[[str, bytes], None] | None = None
         """Gets the session and the frames of every delivery."""
+        self.watch: Callable[[str], None] | None = None
+        """Is told of every broker at which something but notifications has happened."""
         self._stations: dict[str, Station] = {}
         self._random = random
         self._arrival = self._arrive
         self._control_arrival = self._control_arrives
         """The methods bound once: one of them is scheduled for every hop."""
+        self._disturbed: Disturb | None = None
+        self._make_broker = make_broker
         self._record = record
         self._config = dict(config or {})
         self._decode = lru_cache(MEMO_MAX)(decode_head)
@@ -119,6 +129,7 @@ class Network:
             Dismiss: lambda station, effect: self.disconnect(effect.client),
             ResetStream: self._reset,
             Record: self._record_effect,
+            Reborn: lambda station, effect: None,
         }
 
     # Building
@@ -127,12 +138,13 @@ class Network:
         """A new broker, without links."""
         if name in self.brokers:
             raise TopologyError(f"there is a broker {name!r} already")
-        config = BrokerConfig(id=name, recording=self._record is not None, **self._config)
-        broker = self.brokers[name] = Broker(
-            config, decode=self._decode, heads=self._heads, parse=self._parse
-        )
+        broker = self.brokers[name] = self._new_broker(name)
         self._stations[name] = Station(broker)
         return broker
+
+    def _new_broker(self, name: str) -> Broker:
+        config = BrokerConfig(id=name, recording=self._record is not None, **self._config)
+        return self._make_broker(config, decode=self._decode, heads=self._heads, parse=self._parse)
 
     def add_link(
         self, a: str, b: str, delay: Delay, routing: Mapping[Edge, str], in_tree: bool = True
@@ -183,6 +195,38 @@ class Network:
         self.cut_link(here, there)
         self.add_link(here, there, direction.delay, routing, neighbour.in_tree)
 
+    def restart(self, name: str) -> Broker:
+        """A broker crashes and is back at once, with empty tables; the broker it is now.
+
+        What is under way to and from it is lost. Its neighbours and clients are those it had; what
+        the clients have declared is known, for the trace, but not in its tables.
+        """
+        station, before = self._stations[name], self.brokers[name]
+        station.broker = self.brokers[name] = after = self._new_broker(name)
+        station.tick_at = math.inf
+        for other in station.links:
+            for here, there in ((name, other), (other, name)):
+                lost = self.directions[here, there]
+                lost.up = False
+                self.cut.append(lost)
+                fresh = Direction(lost.target, lost.delay)
+                self.directions[here, there] = self._stations[here].links[there] = fresh
+        for other, known in before.neighbours.items():
+            up = LinkUp(
+                other,
+                known.in_tree,
+                sends=known.sends,
+                receives=known.receives,
+                features=known.features,
+            )
+            self.handle(name, up)
+        for client in before.clients:
+            self.handle(name, ClientUp(client))
+            for kind in (SUBSCRIBED, ADVERTISED):
+                for entry_id, filter in before.clients.claims(client, kind).items():
+                    after.clients.claim(client, kind, entry_id, filter)
+        return after
+
     def build_tree(
         self, links: list[tuple[str, str]], delay: Delay, routing: Mapping[Edge, str]
     ) -> None:
@@ -205,7 +249,7 @@ class Network:
 
     def problems(self) -> list[str]:
         """What does not hold though it must, when nothing is under way any more."""
-        return network_problems(self.brokers)
+        return network_problems(self.brokers) + fault_problems(self.brokers)
 
     # What clients do
 
@@ -223,10 +267,12 @@ class Network:
         """A client's session ends."""
         self.handle(self.clients.pop(session).broker, ClientDown(session))
 
-    def subscribe(self, session: str, name: str, filter: str, settle: bool = True) -> int:
+    def subscribe(
+        self, session: str, name: str, filter: str, settle: bool = True, lease: float = 0.0
+    ) -> int:
         """A client subscribes; the number of its request to be told, zero without one."""
         client, request = self._asking(session, settle)
-        self._tell(client, Subscribe(name, filter, request))
+        self._tell(client, Subscribe(name, filter, request, lease))
         return request
 
     def unsubscribe(self, session: str, name: str, settle: bool = True) -> int:
@@ -235,10 +281,12 @@ class Network:
         self._tell(client, Unsubscribe(name, request))
         return request
 
-    def advertise(self, session: str, name: str, filter: str, settle: bool = True) -> int:
+    def advertise(
+        self, session: str, name: str, filter: str, settle: bool = True, lease: float = 0.0
+    ) -> int:
         """A client advertises."""
         client, request = self._asking(session, settle)
-        self._tell(client, Advertise(name, filter, request))
+        self._tell(client, Advertise(name, filter, request, lease))
         return request
 
     def unadvertise(self, session: str, name: str, settle: bool = True) -> int:
@@ -285,6 +333,8 @@ class Network:
         station = self._stations[name]
         self._arrive(station.door, event)
         if type(event) is not FramesReceived:
+            if self.watch is not None:
+                self.watch(name)
             self._plan_tick(station)
 
     def _arrive(self, direction: Direction, event: Event) -> None:
@@ -329,7 +379,40 @@ class Network:
     def _control_arrives(self, direction: Direction, event: Event) -> None:
         """A control message comes out of a link: it may move the next tick."""
         self._arrive(direction, event)
+        if self.watch is not None:
+            self.watch(direction.target.name)
         self._plan_tick(direction.target)
+
+    # Faults
+
+    def disturb(self, disturbed: Disturb | None) -> None:
+        """Let something be done to everything that is sent from now on; None: no longer.
+
+        It is asked when something comes out of a link, and says what arrives, and how much later.
+        """
+        self._disturbed = disturbed
+        self._arrival = self._arrive if disturbed is None else self._arrive_disturbed
+        self._control_arrival = (
+            self._control_arrives if disturbed is None else self._arrive_disturbed
+        )
+
+    def _arrive_disturbed(self, direction: Direction, event: Event) -> None:
+        disturb = self._disturbed
+        for delay, changed in [(0.0, event)] if disturb is None else disturb(direction, event):
+            is_control = isinstance(changed, ControlReceived)
+            arrive = self._control_arrives if is_control else self._arrive
+            self.kernel.at(self.kernel.now + delay, arrive, direction, changed)
+
+    def insert(self, source: str, target: str, message: Message) -> None:
+        """A control message arrives that nobody sent."""
+        direction = self.directions[source, target]
+        self._control_arrives(direction, ControlReceived(source, message))
+
+    def look_at_clock(self, name: str) -> None:
+        """The state of a broker was changed from outside: when it ticks next may have too."""
+        station = self._stations[name]
+        station.tick_at = math.inf
+        self._plan_tick(station)
 
     def _plan_tick(self, station: Station) -> None:
         """Schedule the next tick of a broker, unless one comes early enough anyway."""
@@ -349,6 +432,8 @@ class Network:
         due = station.broker.next_at
         if due is not None and due <= self.kernel.now:
             self._arrive(station.door, Tick())
+            if self.watch is not None:
+                self.watch(station.name)
         self._plan_tick(station)
 
     def _deliver(self, session: str, data: bytes) -> None:

@@ -14,8 +14,11 @@ from typing import Any
 import msgspec
 
 from sapwood.filters.filter import Filter
+from sapwood.protocol.broker import Broker
+from sapwood.protocol.clients import ADVERTISED, SUBSCRIBED
 from sapwood.sim.network import Network
 from sapwood.sim.scenario import Scenario
+from sapwood.sim.stabilizing import Pardon, Stabilizing
 from sapwood.sim.workloads.action import Action, ActionKind
 from sapwood.trace.digest import Digest
 from sapwood.trace.judge.checkers import Checker
@@ -24,6 +27,9 @@ from sapwood.trace.judge.watch import Watch
 from sapwood.trace.recorder import Recorder, Sink
 from sapwood.trace.schema import CLOCK, Row, RunSettings
 from sapwood.wire.frames import split
+
+_WITH_FAULTS = ("faults", "bound", "recovered_after")
+"""What is said of a run only if its scenario has faults."""
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,11 +52,18 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     checked: bool
     """Whether what was delivered was judged; if not, nothing was expected or violated."""
     verdict: Verdict
+    faults: int = 0
+    """How many faults the scenario has."""
+    bound: float | None = None
+    """Seconds within which everything has to be right again after the last fault."""
+    recovered_after: float | None = None
+    """Seconds after which it was; None: it was not."""
 
     def summary(self) -> dict[str, Any]:
         """The counts, and what the verdict adds to them, without the violations themselves."""
         counts = msgspec.structs.asdict(self)
-        del counts["verdict"]
+        for name in ("verdict",) if self.faults else ("verdict", *_WITH_FAULTS):
+            del counts[name]
         if self.checked:
             counts |= {kind: getattr(self.verdict, kind) for kind in (*VIOLATIONS, "early")}
         return counts
@@ -109,6 +122,8 @@ class Simulation:
         self.topology = scenario.topology.build(self._random)
         self._digest = Digest() if digest else None
         self._judge = Judge(self.run_name, self.settings) if check else None
+        self.stabilizing: Stabilizing | None = None
+        self._pardon: Pardon | None = None
         self._recorder = self._make_recorder(sinks)
         self._published = self._delivered = 0
         self._sessions: dict[str, int] = {}
@@ -117,35 +132,54 @@ class Simulation:
     def _make_recorder(self, sinks: Sequence[Sink]) -> Recorder | None:
         """The judge comes last: it may stop the run, and the others should have the row by then."""
         own = [one.add for one in (self._digest,) if one is not None]
-        last = [one.add for one in (self._judge,) if one is not None]
+        last = [self._judged] if self._judge is not None else []
         every = [*own, *sinks, *last]
         return Recorder(self.run_name, every) if every else None
 
+    def _judged(self, row: Row) -> None:
+        """Let the judge have a row, unless it is about what happened while anything may."""
+        assert self._judge is not None
+        (self._judge if self._pardon is None else self._pardon).add(row)
+
     def _build(self) -> Network:
         scenario, topology = self.scenario, self.topology
-        routing = scenario.routing.build(topology)
+        routing = scenario.edge_routing.build(topology)
         config = {
             "advertisements_required": self.settings.advertisements_required,
-            "advertisement_routing": scenario.routing.advertisement_algorithm,
+            "advertisement_routing": scenario.edge_routing.advertisement_algorithm,
         }
+        random = Random(self._random.getrandbits(64))
+        delays = scenario.delays(topology, self._random)
+        scenario.check_settle(topology, delays)
+        make_broker: Callable[..., Broker] = Broker
+        if scenario.is_stabilized or scenario.faults:
+            self.stabilizing = Stabilizing(
+                scenario, topology, delays, Random(self._random.getrandbits(64))
+            )
+            make_broker = self.stabilizing.make_broker
+            if scenario.faults and self._judge is not None:
+                self._pardon = Pardon(self.stabilizing, self._judge.add)
         network = self.network_type(
-            Random(self._random.getrandbits(64)), config=config, record=self._recorder
+            random, config=config, record=self._recorder, make_broker=make_broker
         )
         network.deliveries = self._count_delivered
         if self._recorder is not None:
             self._recorder.now = lambda: network.kernel.now
         for name in topology.brokers:
             network.add_broker(name)
-        delays = scenario.delays(topology, self._random)
-        scenario.check_settle(topology, delays)
         for left, right in topology.links:
             network.add_link(left, right, delays.link(left, right).sample, routing)
-        network.kernel.run()
+        if self.stabilizing is not None:
+            self.stabilizing.attach(network)
+        if not scenario.is_stabilized:
+            network.kernel.run()
         return network
 
     def run(self, progress: Callable[[float], None] | None = None) -> Result:
         """Let everything happen, or as much as is correct; what it came to."""
         workload = self.scenario.clients(self.topology)
+        if self.stabilizing is not None:
+            self.stabilizing.begin()
         self._schedule(workload.actions(self._random, self.scenario.duration), progress)
         with suppress(ViolationFound):  # it is in the verdict
             self._finish()
@@ -154,8 +188,11 @@ class Simulation:
     def _finish(self) -> None:
         """Run until all is quiet, and then long enough for the checkers to judge all of it."""
         kernel = self.network.kernel
-        kernel.run()
-        kernel.run(kernel.now + 2 * self.scenario.settle)
+        if self.stabilizing is not None:
+            self.stabilizing.finish()
+        else:
+            kernel.run()
+            kernel.run(kernel.now + 2 * self.scenario.settle)
         if self._recorder is not None:
             for broker in self.network.brokers:
                 self._recorder(broker, CLOCK)
@@ -193,6 +230,8 @@ class Simulation:
             self._published += 1
             network.publish(session, action.attributes, action.payload)
         elif kind is ActionKind.DISCONNECT:
+            if self.stabilizing is not None:
+                self.stabilizing.disconnect(session)
             network.disconnect(session)
         else:
             assert action.filter is not None
@@ -201,6 +240,12 @@ class Simulation:
     def _ask(self, session: str, kind: ActionKind, filter: Filter) -> None:
         network, settle = self.network, self.scenario.settle_requests
         entry_id = f"{session}/{filter.id}"
+        if self.stabilizing is not None:
+            self._declared(self.stabilizing, session, kind, filter)
+            lease = self.stabilizing.lease_of(session)
+            if lease and kind is ActionKind.SUBSCRIBE:
+                network.subscribe(session, entry_id, str(filter), settle, lease)
+                return
         if kind is ActionKind.SUBSCRIBE:
             network.subscribe(session, entry_id, str(filter), settle)
         elif kind is ActionKind.UNSUBSCRIBE:
@@ -209,6 +254,17 @@ class Simulation:
             network.advertise(session, entry_id, str(filter), settle)
         else:
             network.unadvertise(session, entry_id, settle)
+
+    def _declared(
+        self, stabilizing: Stabilizing, session: str, kind: ActionKind, filter: Filter
+    ) -> None:
+        """Let it be known, and renewed, what a client has declared."""
+        entry_id = f"{session}/{filter.id}"
+        of = SUBSCRIBED if kind in (ActionKind.SUBSCRIBE, ActionKind.UNSUBSCRIBE) else ADVERTISED
+        if kind in (ActionKind.SUBSCRIBE, ActionKind.ADVERTISE):
+            stabilizing.declare(session, of, entry_id, filter)
+        else:
+            stabilizing.withdraw(session, of, entry_id)
 
     def _session(self, client: str) -> str:
         return f"{client}.{self._sessions[client]}"
@@ -236,4 +292,7 @@ class Simulation:
             steps=self.network.kernel.steps,
             checked=self._judge is not None,
             verdict=verdict,
+            faults=len(self.scenario.faults),
+            bound=None if self.stabilizing is None else self.stabilizing.bound,
+            recovered_after=None if self.stabilizing is None else self.stabilizing.recovered_after,
         )

@@ -45,9 +45,10 @@ def test_a_delay_is_a_number(name: str, value: float) -> None:
     assert refused({name: value}, {}) == [Refusal(name, f"is {shown(value)} s; wanted 0 s or more")]
 
 
+@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
 @pytest.mark.parametrize("name", ["lock_time", "away_time", "reconnect_time"])
-def test_a_time_is_not_negative(name: str) -> None:
-    assert refused({}, {name: -1.0}) == [Refusal(name, "is -1 s; wanted 0 s or more")]
+def test_a_time_is_a_number(name: str, value: float) -> None:
+    assert refused({}, {name: value}) == [Refusal(name, f"is {shown(value)} s; wanted 0 s or more")]
 
 
 @pytest.mark.parametrize(
@@ -60,6 +61,16 @@ def test_a_time_is_not_negative(name: str) -> None:
         ({"ring_max": 2}, {}, "ring_max is 2; wanted 3 or more"),
         ({"brokers": 13, "height": 13}, {}, "height is 13; 13 brokers reach 12 at most"),
         ({"height": 0, "diameter": 0}, {}, "height is 0; 40 brokers reach 1 at least"),
+        (
+            {"brokers": 2, "height": 0, "diameter": 0},
+            {},
+            "height is 0; 2 brokers reach 1 at least",
+        ),
+        (
+            {"brokers": 9, "height": 6, "diameter": 9},
+            {},
+            "diameter is 9; wanted height ≤ diameter ≤ min(2 · height, brokers − 1), from 6 to 8",
+        ),
         (
             {"diameter": 13},
             {},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf, nan
 
 import pytest
+from msgspec.structs import replace
 
 from sapwood.protocol.client.refreshing import Refreshing
 from sapwood.protocol.client.requests import Requests
@@ -26,7 +27,7 @@ class Client:
 
     def welcome(self, refresh: float = 30.0, features: tuple[str, ...] = (REFRESH,)) -> None:
         self.refreshing.welcomed(
-            Welcome(id="B1", session=1, version=1, refresh=refresh, features=features)
+            Welcome(id="B1", session=1, version=1, refresh=refresh, features=features), 5.0
         )
 
     @property
@@ -44,6 +45,17 @@ def test_it_compares_at_once_and_then_as_often_as_the_broker_wants() -> None:
     assert client.refreshing.at == 35.0
     assert client.refreshing.due(34.9) == []
     assert client.refreshing.due(35.0) == [client.comparison]
+
+
+def test_who_has_not_asked_for_anything_need_not_compare_at_once() -> None:
+    requests = Requests()
+    refreshing = Refreshing("c.1", requests)
+    welcome = Welcome(id="B1", session=1, version=1, refresh=30.0, features=(REFRESH,))
+    refreshing.welcomed(welcome, 5.0)
+    assert (refreshing.due(5.0), refreshing.at) == ([], 35.0)
+    assert refreshing.due(35.0) == [Refresh()]
+    refreshing.welcomed(replace(welcome, resumed=3), 40.0)
+    assert refreshing.due(40.0) == [Refresh()]
 
 
 @pytest.mark.parametrize("at", [nan, inf, -inf, 1e9])

@@ -39,7 +39,7 @@ from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.link.line import HANDSHAKE_SECONDS
 from sapwood.protocol.messages import ClientMoved
 from sapwood.protocol.ports import Close, Connected, Data, Write
-from sapwood.wire.frames import HEADER_SIZE, LINK, split
+from sapwood.wire.frames import LINK, split
 
 TOKEN = {"token": "t"}
 
@@ -91,10 +91,11 @@ def test_a_client_of_version_1_is_answered_as_it_was_recorded() -> None:
         else:
             expected.append(data)
     heard = [_as_it_was(message) for message in client.heard]
-    said = [LINK_CODEC.decode(one[HEADER_SIZE:]) for one in expected if one[0] == LINK]
+    said = [
+        LINK_CODEC.decode(body) for one in expected for kind, _, body in split(one) if kind == LINK
+    ]
     assert [one for one in heard if one in said] == said
-    acks = [Ack(1, 2**18), Ack(2, 2**18 + 70)]
-    assert all(one in acks for one in heard if one not in said)
+    assert all(one in (Ack(1, 2**18), Ack(2, 2**18 + 70)) for one in heard if one not in said)
     stream = [one for one in expected if one[0] != LINK]
     assert client.frames == [body for one in stream for _, _, body in split(one)]
     assert net.nodes["B1"].peers == {}

@@ -64,7 +64,7 @@ class TestClient:
         self.requests = Requests()
         self.refreshing = ClientRefreshing(name, self.requests)
         self.refreshing.welcomed(
-            Welcome(id=broker, session=1, version=1, features=(REFRESH,), refresh=period)
+            Welcome(id=broker, session=1, version=1, features=(REFRESH,), refresh=period), 0.0
         )
 
 
@@ -333,7 +333,7 @@ class Perturbed:
         machine.expire_at = random.choice((*WRONG_TIMES, machine.expire_at))
         if self.scheme == "hop-lease":
             junk = {(name, self._some_id()): None for name in TABLES}
-            machine._leases.flags = dict.fromkeys((*broker.neighbours, "stranger"), junk)
+            machine.leases.flags = dict.fromkeys((*broker.neighbours, "stranger"), junk)
         else:
             for name in broker.neighbours:
                 if random.random() < 0.3:

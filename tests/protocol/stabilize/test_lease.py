@@ -65,6 +65,6 @@ def test_what_is_stale_is_not_expired() -> None:
 
 def test_flags_of_strangers_are_forgotten() -> None:
     broker = new_broker(scheme="hop-lease")
-    refreshing(broker)._leases.flags = {"stranger": {("s", "x"): None}}
+    refreshing(broker).leases.flags = {"stranger": {("s", "x"): None}}
     handle(broker, Tick(), 1.0)
-    assert refreshing(broker)._leases.flags == {}
+    assert refreshing(broker).leases.flags == {}

@@ -7,17 +7,21 @@ import json
 import socket
 from typing import Any
 from urllib.error import HTTPError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from runtime.living import until
 from runtime.serving import ANY_PORT, run, serving
 from sapwood.errors import ListenError
+from sapwood.protocol.stabilize.settings import StabilizationSettings
 from sapwood.runtime.address import Address
 from sapwood.runtime.admin.endpoint import Admin
-from sapwood.runtime.client import connect
+from sapwood.runtime.client import Gap, connect
+from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.server import Server
+from sapwood.testing.faults import spoil
 
 
 async def get(server: Server, path: str) -> tuple[str, str]:
@@ -111,5 +115,59 @@ def test_an_impossible_address_is_named() -> None:
             await admin.start(Address("192.0.2.1", 80))
         assert admin.address is None
         await admin.stop()
+
+    run(check())
+
+
+def post(server: Server, path: str) -> Any:
+    """The answer to a request that changes something."""
+    assert server.admin is not None
+    assert server.admin.address is not None
+    host, port = server.admin.address[:2]
+
+    def fetch() -> Any:
+        with urlopen(Request(f"http://{host}:{port}{path}", method="POST"), timeout=10) as answer:
+            return json.loads(answer.read())
+
+    return asyncio.to_thread(fetch)
+
+
+def test_faults_are_off_unless_they_are_enabled() -> None:
+    async def check() -> None:
+        async with serving("B1", admin=ANY_PORT) as server:
+            with pytest.raises(HTTPError, match="403"):
+                await post(server, "/faults")
+
+    run(check())
+
+
+def test_a_broker_whose_tables_were_corrupted_delivers_again() -> None:
+    async def check() -> None:
+        settings = Settings(
+            id="B1",
+            listen=ANY_PORT,
+            admin=ANY_PORT,
+            admin_faults=True,
+            stabilization=StabilizationSettings(refresh_seconds=0.5, audit_seconds=1.0),
+        )
+        server = Server(settings, spoil=spoil)
+        await server.start()
+        try:
+            async with connect(str(server.address)) as bus, bus.subscribe("n > 0") as numbers:
+                with pytest.raises(HTTPError, match="400"):
+                    await post(server, "/faults?share=5")
+                answer = await post(server, "/faults?fields=Forwarding.index&share=1&seed=2")
+                assert answer["done"]
+                await until(lambda: server.node.broker.faults.total() > 0, "an audit")
+                await bus.publish({"n": 1})
+                got = await numbers.get(10)
+                while isinstance(got, Gap):
+                    got = await numbers.get(10)
+                assert got["n"] == 1
+                _, text = await get(server, "/metrics")
+                assert 'sapwood_events_total{event="rebirth_changed"}' in text
+                assert 'sapwood_events_total{event="impossible"}' in text
+        finally:
+            await server.stop()
 
     run(check())

@@ -142,7 +142,7 @@ def test_workloads_are_told_by_their_type(workload: str, kind: type) -> None:
         (f"durations = 3\n{TREE}{WORKLOAD}",
          "f.toml: durations is no key here; did you mean 'duration'? "
          "Allowed are name, seed, duration, settle, drivers, links, topology, routing, delay, "
-         "workload, clients_at, settle_requests"),
+         "workload, clients_at, settle_requests, stabilization, faults"),
         (f"{TREE}shapes = 1\n{WORKLOAD}",
          "f.toml: topology.shapes is no key here; did you mean "
          "'shape'? Allowed are shape, brokers, arity, links, candidates"),

@@ -35,8 +35,8 @@ COUNTS = (
 )  # fmt: skip
 """Whole numbers that a run comes to."""
 
-QUANTITIES = ("virtual_seconds", "duration", "measured_seconds")
-"""Seconds of virtual time."""
+QUANTITIES = ("virtual_seconds", "duration", "measured_seconds", "bound", "recovered_after")
+"""Seconds of virtual time; the last two only of scenarios with faults."""
 
 SCHEMA = pa.schema(
     [

@@ -35,10 +35,16 @@ class Refreshing:
         """When to compare next."""
         self._answers: list[Message] = []
 
-    def welcomed(self, welcome: Welcome) -> None:
-        """A broker lets the client in: compare at once, behind all that was sent."""
+    def welcomed(self, welcome: Welcome, now: float) -> None:
+        """A broker lets the client in: compare at once, behind all that was sent.
+
+        Unless nothing was ever sent: then there is time for it.
+        """
         self.seconds = welcome.refresh if REFRESH in welcome.features else 0.0
-        self.at = -inf if self.seconds else inf
+        is_new = welcome.resumed is None and not any(True for _ in self._requests)
+        self.at = now + self.seconds if is_new else -inf
+        if not self.seconds:
+            self.at = inf
         self._answers = []
 
     def lost(self) -> None:

@@ -550,7 +550,7 @@ class ClientSession(Outbound):
             self._begin_anew(welcome)
         else:
             self._resume(line, welcome, welcome.resumed)
-        self.refreshing.welcomed(welcome)
+        self.refreshing.welcomed(welcome, now)
         self._refresh(now)
 
     def _can_resume(self, welcome: Welcome, resumed: int) -> bool:

@@ -49,7 +49,7 @@ def agree(node: Node, name: str, peer: Peer, now: float) -> None:
     if neighbour is not None:
         peer.in_tree, peer.features = neighbour.in_tree, neighbour.features
         if peer.line is not None and not neighbour.is_connected:
-            node.bring(NeighbourBack(name, node.placing.is_in_place(peer)), now)
+            node.bring(NeighbourBack(name, in_place=BEACONS not in peer.features), now)
         elif peer.line is None and (neighbour.is_connected or not neighbour.is_away):
             node.bring(NeighbourAway(name), now)
         if peer.line is None and is_candidate(peer):

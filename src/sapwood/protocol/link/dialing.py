@@ -50,6 +50,7 @@ class Target:
         "at",
         "delay",
         "dial",
+        "has_joined",
         "has_linked",
         "hello",
         "is_sought",
@@ -77,6 +78,8 @@ class Target:
         self.peer = ""
         """The broker that was found there."""
         self.has_linked = False
+        self.has_joined = False
+        """Whether the link there was part of the tree, or stood by: then the driver knows of it."""
         self.problem = ""
         """Why the last attempt failed; empty if it did not."""
 
@@ -124,6 +127,8 @@ class Dialing:
             if target.state is TargetState.QUEUED:
                 self._start(target, now)
 
+            if target.state is TargetState.LINKED and not target.has_joined:
+                self._look_whether_joined(target)
         if any(map(self._is_done, self.targets)):
             self.targets = [target for target in self.targets if not self._is_done(target)]
 
@@ -312,6 +317,12 @@ class Dialing:
         target.problem = ""
         if not target.has_linked:
             target.has_linked = True
+        self._look_whether_joined(target)
+
+    def _look_whether_joined(self, target: Target) -> None:
+        """Tell the driver when this broker takes part by a link, or could."""
+        if not target.has_joined and self._node.membership.is_joined(target.peer):
+            target.has_joined = True
             if not target.is_sought:
                 self._node.do(Joined(target.address))
 

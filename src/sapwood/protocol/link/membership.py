@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from sapwood.protocol.due import past
-from sapwood.protocol.effects import Dismiss, ResetStream
+from sapwood.protocol.due import is_due, past
+from sapwood.protocol.effects import Dismiss, Reborn, ResetStream
 from sapwood.protocol.events import (
     ClientArrived,
     ClientAway,
@@ -26,18 +26,15 @@ from sapwood.protocol.events import (
     NeighbourAway,
     NeighbourBack,
     NotificationsMissed,
+    Roster,
 )
 from sapwood.protocol.faults import FAULTS
 from sapwood.protocol.link.agreeing import agree, is_candidate, link_problems
 from sapwood.protocol.link.channel import Channel
 from sapwood.protocol.link.handshake import (
-    CONTRADICTION,
     COUNT_MAX,
-    LEAVING,
     OUTSIDE_TREE,
-    PROTOCOL,
     REPLACED,
-    SHUTDOWN,
     SILENT,
     SLOW_CONSUMER,
     Goodbye,
@@ -46,10 +43,10 @@ from sapwood.protocol.link.handshake import (
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.protocol.link.placing import LinkPlace
-from sapwood.protocol.link.states import LineState
 from sapwood.protocol.messages import CODEC, ClientMoved, Missed
 from sapwood.protocol.neighbours import RESTART
-from sapwood.protocol.ports import Abort, ClientOrder, Remember
+from sapwood.protocol.ports import ClientOrder, Remember, Restart
+from sapwood.protocol.stabilize.beacon import BEACONS
 from sapwood.wire.frames import HEADER_SIZE
 
 if TYPE_CHECKING:
@@ -78,6 +75,8 @@ class Membership:
         self._remembered = Remember(
             config.expected, config.expected_sessions, config.expected_parent
         )
+        self._roll_at = float("-inf")
+        """When the broker is told again who is here."""
 
     # Credit
 
@@ -110,13 +109,25 @@ class Membership:
                 node.acknowledge(peer, now)
         self.remember()
 
-    def tree_changed(self) -> None:
+    def is_joined(self, name: str) -> bool:
+        """Whether the link to a broker carries, or stands by in a tree that carries."""
+        peer = self._node.peers.get(name)
+        if peer is None or peer.line is None:
+            return False
+        return BEACONS not in peer.features or self._node.broker.tree.is_joined(name)
+
+    def tree_changed(self, now: float) -> None:
         """Other links are part of the tree, or another neighbour is the parent."""
-        node = self._node
-        for peer in node.peers.values():
-            if not peer.is_client:
-                peer.in_tree = node.broker.neighbours.is_in_tree(peer.name)
+        self._mirror_tree()
         self.remember()
+        self._node.dialing.tick(now)
+
+    def _mirror_tree(self) -> None:
+        """Which links are part of the tree is decided by the broker, where it keeps one."""
+        neighbours = self._node.broker.neighbours
+        for peer in self._node.peers.values():
+            if not peer.is_client and BEACONS in peer.features and peer.name in neighbours:
+                peer.in_tree = neighbours.is_in_tree(peer.name)
 
     # Coming
 
@@ -190,7 +201,8 @@ class Membership:
             node.forget_peer(before, now)
         node.peers[peer.name] = peer
         self._attach(peer, line, 0, credit, now)
-        self._link_up(peer, place or LinkPlace(peer.in_tree), now, restarted=bool(restarts))
+        place = place or LinkPlace(peer.in_tree)
+        node.bring(self._link(peer, place, restarted=bool(restarts)), now)
         if before is not None and restarts:
             self._inherit(peer, before, now)
         if peer.in_tree and before is not None:
@@ -201,23 +213,38 @@ class Membership:
             self._look_back(peer, now)
         self.remember()
 
-    def _link_up(self, peer: Peer, place: LinkPlace, now: float, *, restarted: bool) -> None:
-        self._node.bring(
-            LinkUp(
-                peer.name,
-                peer.in_tree,
-                sends=self._node.config.routing,
-                receives=peer.routing or self._node.config.routing,
-                session=peer.session,
-                addresses=peer.addresses,
-                features=peer.features,
-                restarted=restarted,
-                refresh_seconds=peer.refresh_seconds,
-                is_held=place.is_held,
-                place=place.place,
-            ),
-            now,
+    def _link(self, peer: Peer, place: LinkPlace, *, restarted: bool = False) -> LinkUp:
+        """What the broker is told of a link."""
+        return LinkUp(
+            peer.name,
+            place.in_tree,
+            sends=self._node.config.routing,
+            receives=peer.routing or self._node.config.routing,
+            session=peer.session,
+            addresses=peer.addresses,
+            features=peer.features,
+            restarted=restarted,
+            refresh_seconds=peer.refresh_seconds,
+            is_held=place.is_held,
+            place=place.place,
         )
+
+    def reborn(self, effect: Reborn, now: float) -> None:
+        """The broker has built its state anew: it may lack somebody, or need a new session."""
+        if effect.is_again:
+            self._node.do(Restart(effect.reason))
+        self.call_roll(now)
+
+    def call_roll(self, now: float) -> None:
+        """See to it that the broker knows who is here, and nobody else."""
+        node = self._node
+        peers = list(node.peers.values())
+        clients = tuple(one.name for one in peers if one.is_client)
+        node.client_count = len(clients)
+        self._mirror_tree()
+        links = tuple(self._link(one, _known_place(one)) for one in peers if not one.is_client)
+        away = tuple(one.name for one in peers if not one.is_client and one.line is None)
+        node.bring(Roster(links, away, clients), now)
 
     def _inherit(self, peer: Peer, before: Peer, now: float) -> None:
         """What was kept for the former session goes to the new one.
@@ -289,6 +316,8 @@ class Membership:
     def _believe_former(self) -> None:
         if type(self._former) is not dict:
             self._former = {}
+        if type(self._roll_at) is not float:
+            self._roll_at = float("-inf")
 
     def come_back(
         self,
@@ -362,37 +391,6 @@ class Membership:
         for freed in node.flow.release(peer):
             node.acknowledge(freed, now)
 
-    def told_goodbye(self, line: Line, goodbye: Goodbye, before: LineState, now: float) -> None:
-        """The other side ends the connection, and says why."""
-        node = self._node
-        node.changed = True
-        line.ended_at = now
-        node.do(Abort(line.number, goodbye.reason or goodbye.code))
-        node.admission.forget(line)
-        peer = line.peer
-        if before is LineState.CALLING:
-            node.dialing.refused(line, goodbye, now)
-        elif peer is None:
-            return
-        elif goodbye.code in (LEAVING, OUTSIDE_TREE):
-            self._told_to_forget(peer, goodbye, now)
-        else:
-            if goodbye.code == SHUTDOWN:
-                peer.ended_orderly, peer.lost_there = True, goodbye.lost
-            elif goodbye.code == CONTRADICTION:
-                self.end_stream(peer, now)
-            elif goodbye.code == PROTOCOL:
-                node.checking.broke(peer, goodbye, now, was_told=True)
-            self.lost(line, now)
-        node.dialing.tick(now)
-
-    def _told_to_forget(self, peer: Peer, goodbye: Goodbye, now: float) -> None:
-        """A link or client ends for good; what the other side still had may be missing here."""
-        is_lossy = goodbye.code == OUTSIDE_TREE or goodbye.lost != 0
-        if is_lossy and not peer.is_client:
-            self._node.bring(NotificationsMissed(peer.name, max(0, goodbye.lost)), now)
-        self.remove(peer, Goodbye(goodbye.code), now)
-
     def _drop_line(self, peer: Peer, goodbye: Goodbye, now: float) -> None:
         """End the line of a peer, if there is one, and keep the peer."""
         line = peer.line
@@ -446,8 +444,15 @@ class Membership:
         self.remove(peer, Goodbye(SILENT, effect.reason), now)
 
     def tick(self, now: float) -> None:
-        """Let those go who have been away for too long, or whose control messages overran."""
+        """Let those go who have been away for too long, or whose control messages overran.
+
+        And see every so often whether the broker knows who is here.
+        """
         node = self._node
+        settings = node.config.stabilization
+        if settings.refresh != "off" and is_due(self._roll_at, now, settings.refresh_seconds):
+            self._roll_at = now + settings.refresh_seconds
+            self.call_roll(now)
         for peer in list(node.peers.values()):
             if peer.channel.is_overrun and not peer.channel.is_sound:
                 node.checking.contradicts(peer, "this side of the stream was spoilt", now)
@@ -457,6 +462,8 @@ class Membership:
                 self.remove(peer, goodbye, now)
             elif peer.is_client and self._is_past_grace(peer, now):
                 self.remove(peer, Goodbye(SILENT), now)
+            elif not peer.is_client:
+                agree(node, peer.name, peer, now)
 
     def busy(self) -> tuple[str, ...]:
         """Neighbours from whom frames have come since this was last asked."""
@@ -536,6 +543,11 @@ class Membership:
         if remembered != self._remembered:
             self._remembered = remembered
             node.do(remembered)
+
+
+def _known_place(peer: Peer) -> LinkPlace:
+    """What a link is that a broker may have forgotten: with beacons, those decide about it."""
+    return LinkPlace(peer.in_tree, is_held=peer.in_tree and BEACONS in peer.features)
 
 
 def _phase(number: int) -> float:

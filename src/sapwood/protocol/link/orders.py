@@ -11,6 +11,7 @@ from sapwood.protocol.effects import (
     Dismiss,
     Hold,
     OpenLink,
+    Reborn,
     ResetStream,
     Say,
     TreeChanged,
@@ -43,6 +44,7 @@ class Orders:
             TreeChanged: self._tree_changed,
             Dismiss: node.membership.dismiss,
             ResetStream: node.membership.reset,
+            Reborn: node.membership.reborn,
         }
 
     def _say(self, effect: Say, now: float) -> None:
@@ -80,4 +82,4 @@ class Orders:
             self._node.membership.remove(peer, Goodbye(OUTSIDE_TREE, effect.reason), now)
 
     def _tree_changed(self, effect: TreeChanged, now: float) -> None:
-        self._node.membership.tree_changed()
+        self._node.membership.tree_changed(now)

@@ -57,9 +57,7 @@ class EdgeTables:
     def presume(self, neighbour: str) -> None:
         """Take a neighbour to have what it is owed: it is about to compare, or to be told all."""
         for table in self._tables.values():
-            ledger = table.ledgers.get(neighbour)
-            if ledger is not None:
-                ledger.presume()
+            table.presume(neighbour)
 
     # What is held
 

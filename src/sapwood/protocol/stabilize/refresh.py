@@ -93,6 +93,13 @@ class Refreshing(Machine):
     """Compares the tables of a broker with those of its neighbours and clients."""
 
     name = "refresh"
+    derived = ("_tables", "leases", "_settings", "_is_leased")
+
+    def inherit(self, before: Machine) -> None:
+        """Go on with the state of the machine that this one takes the place of."""
+        super().inherit(before)
+        if isinstance(before, Refreshing) and isinstance(before.leases.flags, dict):
+            self.leases.flags = before.leases.flags
 
     def __init__(self, core: Core, subscribing: Subscribing, restoration: Restoration) -> None:
         super().__init__(core)
@@ -107,7 +114,7 @@ class Refreshing(Machine):
         """With leases: when the period is over."""
         self._restoration = restoration
         self._tables = EdgeTables(core, subscribing, restoration)
-        self._leases = Leases(self._tables)
+        self.leases = Leases(self._tables)
         self._settings = core.config.stabilization
         self._is_leased = self._settings.refresh == "hop-lease"
 
@@ -237,11 +244,11 @@ class Refreshing(Machine):
     # Leases
 
     def _subscribed(self, source: str, message: Subscribe, now: float) -> list[Effect]:
-        self._leases.told(source, "s", message.id)
+        self.leases.told(source, "s", message.id)
         return []
 
     def _advertised(self, source: str, message: Advertise, now: float) -> list[Effect]:
-        self._leases.told(source, "a", message.id)
+        self.leases.told(source, "a", message.id)
         return []
 
     @property
@@ -258,8 +265,8 @@ class Refreshing(Machine):
             return []
         self.expire_at = now + self.lease_seconds
         there = [name for name in self._neighbours() if not self.is_resting(name)]
-        effects, expired = self._leases.expire(there)
-        self._leases.forget_all_but(self._neighbours())
+        effects, expired = self.leases.expire(there)
+        self.leases.forget_all_but(self._neighbours())
         self.counts["expired"] += expired
         return effects
 
@@ -355,7 +362,7 @@ class Refreshing(Machine):
     def link_back(self, neighbour: str, now: float) -> list[Effect]:
         """Compare behind what was withheld."""
         if self._is_leased:
-            self._leases.begin(neighbour)
+            self.leases.begin(neighbour)
         return self._say_at_once(neighbour, now)
 
     def link_down(self, neighbour: str, now: float) -> list[Effect]:
@@ -403,5 +410,5 @@ class Refreshing(Machine):
         return {
             "edges": {name: repr(one) for name, one in sorted(self.edges.items())},
             "times": [self.look_at, self.look_at_clients_at, self.expire_at],
-            "flags": {name: sorted(one) for name, one in sorted(self._leases.flags.items())},
+            "flags": {name: sorted(one) for name, one in sorted(self.leases.flags.items())},
         }

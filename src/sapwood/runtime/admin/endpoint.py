@@ -1,8 +1,8 @@
 """The admin endpoint of a broker: what it is doing, over HTTP, for people and for Prometheus.
 
 It runs on the broker's own event loop, so what it shows is of one moment; a broker that does not
-answer here does not forward either. It only reads. It listens on this machine alone unless another
-address is given: there is no login.
+answer here does not forward either. It only reads, but for faults, which are off unless they are
+enabled. It listens on this machine alone unless another address is given: there is no login.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import errno
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 import uvicorn
@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from sapwood.errors import ListenError
+from sapwood.errors import ListenError, SapwoodError
 from sapwood.runtime.address import Address
 from sapwood.runtime.admin.metrics import METRICS_TYPE, exposition
 from sapwood.runtime.admin.status import Status
@@ -38,8 +38,14 @@ class _Server(uvicorn.Server):
 class Admin:
     """The endpoint of one broker."""
 
-    def __init__(self, take_status: Callable[[], Status]) -> None:
+    def __init__(
+        self,
+        take_status: Callable[[], Status],
+        spoil: Callable[[Mapping[str, str]], list[str]] | None = None,
+    ) -> None:
         self._take_status = take_status
+        self._spoil = spoil
+        """Corrupts the state of the broker, if that is allowed; says what it did."""
         self._server: uvicorn.Server | None = None
         self._socket: socket.socket | None = None
         self._task: asyncio.Task[None] | None = None
@@ -80,6 +86,7 @@ class Admin:
                 Route("/healthz", self._health),
                 Route("/status", self._status),
                 Route("/metrics", self._metrics),
+                Route("/faults", self._faults, methods=["POST"]),
             ]
         )
 
@@ -92,6 +99,16 @@ class Admin:
 
     async def _metrics(self, request: Request) -> Response:
         return Response(exposition(self._take_status()), media_type=METRICS_TYPE)
+
+    async def _faults(self, request: Request) -> Response:
+        if self._spoil is None:
+            text = "faults are off; set admin_faults = true in the configuration of this broker\n"
+            return PlainTextResponse(text, status_code=403)
+        try:
+            done = self._spoil(request.query_params)
+        except SapwoodError as problem:
+            return PlainTextResponse(f"{problem}\n", status_code=400)
+        return Response(msgspec.json.encode({"done": done}), media_type="application/json")
 
 
 def _listening(address: Address) -> socket.socket:

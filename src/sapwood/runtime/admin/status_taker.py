@@ -69,7 +69,7 @@ class StatusTaker:
             ),
             refresh=self._refresh(),
             drops={str(why): count for why, count in sorted(broker.drops.counts.items())},
-            counts=dict(sorted(node.counts.items())),
+            counts=dict(sorted({**node.counts, **broker.faults}.items())),
             trace=self._trace(),
         )
 

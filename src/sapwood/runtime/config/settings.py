@@ -134,6 +134,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             "HOST:PORT; empty for none."
         ),
     ] = ""
+    admin_faults: Annotated[
+        bool,
+        Meta(
+            description="Whether the admin endpoint corrupts the tables of this broker when it is "
+            "asked to (POST /faults), to show that it recovers. Never where it matters."
+        ),
+    ] = False
     data: Annotated[
         str,
         Meta(

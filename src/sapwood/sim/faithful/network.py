@@ -16,11 +16,11 @@ import msgspec
 from sapwood.errors import TopologyError
 from sapwood.filters.values import Value
 from sapwood.protocol.broker import Broker
-from sapwood.protocol.invariants import network_problems
+from sapwood.protocol.invariants import fault_problems, network_problems
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.node import Node
 from sapwood.protocol.node_config import NodeConfig
-from sapwood.protocol.ports import ClientOrder, JoinFailed, Remember, Row, Stop, Stopped
+from sapwood.protocol.ports import ClientOrder, JoinFailed, Remember, Restart, Row, Stop, Stopped
 from sapwood.sim.faithful.client import FaithfulClient
 from sapwood.sim.faithful.driver import Crash, VirtualDriver
 from sapwood.sim.faithful.host import Clock, Host
@@ -89,6 +89,7 @@ class FaithfulNetwork:
             ClientOrder: self._client_order,
             Remember: self._remember,
             Stopped: self._stopped,
+            Restart: self._restart_at_once,
             JoinFailed: lambda host, effect: self.join_failures.append((host.name, effect)),
         }
 
@@ -171,6 +172,12 @@ class FaithfulNetwork:
     def _stopped(self, host: Host, effect: Stopped) -> None:
         self._forget(host.name)
         self.driver.end(host)
+
+    def _restart_at_once(self, host: Host, effect: Restart) -> None:
+        """A broker begins a new session because of what it found in its own state."""
+        if self.driver.hosts.get(host.name) is host and host.is_up:
+            self.crash(host.name)
+            self.restart(host.name)
 
     def restart(self, name: str) -> Node:
         """The next session of a broker that has ended begins."""
@@ -256,7 +263,7 @@ class FaithfulNetwork:
 
     def problems_at_rest(self) -> list[str]:
         """What does not hold of all brokers together, when nothing is under way any more."""
-        return network_problems(self.brokers)
+        return network_problems(self.brokers) + fault_problems(self.brokers)
 
     @property
     def brokers(self) -> dict[str, Broker]:

@@ -277,8 +277,17 @@ class PlanRun:
                 network.publish(session, {"calm": True})
         network.driver.run(5.0)
         yield from self._missing(before)
+        yield from self._in_vain()
         if changed_at != self.tree_changed_at:
             yield f"the tree changes at {self.tree_changed_at:.2f}, long after it was right"
+
+    def _in_vain(self) -> Iterator[str]:
+        """Links that are part of the tree and do not carry, though both ends are there."""
+        nodes = self.network.nodes
+        for name, node in nodes.items():
+            for other in node.broker.neighbours.tree():
+                if other in nodes and not node.broker.tree.carries(other):
+                    yield f"{name} keeps its link to {other} in vain"
 
     def _missing(self, before: dict[str, int]) -> Iterator[str]:
         network = self.network

@@ -61,6 +61,9 @@ STEPS_MAX: Final = 200_000
 
 SHOWN_MAX: Final = 3
 
+LOOKS_OFTEN: Final = StabilizationSettings(refresh_seconds=2.0, audit_seconds=4.0)
+"""Without a fault in a broker's state, no audit of it changes anything: so there are many."""
+
 
 class RunawayError(Exception):
     """A network does not come to rest."""
@@ -96,7 +99,7 @@ class CaseRun:
                 "link": case.link,
                 "client": msgspec.structs.replace(case.client, refresh_seconds=REFRESH_SECONDS),
                 "leave_seconds": 1.0,
-                "stabilization": StabilizationSettings(refresh_seconds=REFRESH_SECONDS),
+                "stabilization": LOOKS_OFTEN,
             },
             kernel=BoundedKernel(),
             delay=case.delay,

@@ -19,6 +19,7 @@ import msgspec
 from sapwood.errors import ParameterError, RoutingError, ScenarioError, TopologyError
 from sapwood.file_errors import text_of
 from sapwood.protocol.spanning import spanning_tree
+from sapwood.protocol.stabilize.published.bounds import Delays
 from sapwood.protocol.tree import Topology
 from sapwood.routing.algorithms import (
     ALGORITHMS,
@@ -29,6 +30,8 @@ from sapwood.routing.algorithms import (
 )
 from sapwood.sim.parameters import check_at_least, check_positive
 from sapwood.sim.scenario.errors import choices, explained
+from sapwood.sim.scenario.faults import AnyFault, MessageFault
+from sapwood.sim.scenario.stabilization import OFF, StabilizationSection
 from sapwood.sim.topology import SHAPES, complete_tree, make_topology
 from sapwood.sim.topology.delays import (
     ConstantDelay,
@@ -233,6 +236,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Where clients are: at all brokers, or only at those with a single link (thesis 3.3.3)."""
     settle_requests: bool = True
     """Whether clients ask to be told when what they did has taken effect."""
+    stabilization: StabilizationSection = StabilizationSection()
+    faults: tuple[AnyFault, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -247,6 +252,34 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
                 "refused: set workload.advertise = true (classes, jobs, content), or 'off' here",
                 "routing.advertisements",
             )
+        if self.links != "perfect" and (self.faults or self.is_stabilized):
+            key = "faults" if self.faults else "stabilization.scheme"
+            raise ScenarioError("goes with links = 'perfect' only", key)
+
+    @property
+    def is_stabilized(self) -> bool:
+        """Whether a published scheme keeps the tables right."""
+        return self.stabilization.scheme != OFF
+
+    @property
+    def edge_routing(self) -> RoutingSection:
+        """How edges are routed: by the algorithm of the scheme, if it has one, on both layers."""
+        algorithm = self.stabilization.algorithm
+        if not algorithm:
+            return self.routing
+        return msgspec.structs.replace(
+            self.routing, algorithm=algorithm, advertisement_algorithm=algorithm
+        )
+
+    def control_delays(self, topology: Topology, delays: DelayModel) -> Delays:
+        """What bounds and periods depend on: how far control messages go, and how fast.
+
+        In hierarchical routing subscriptions go towards the root only.
+        """
+        root = self.routing.root or topology.brokers[0]
+        is_hierarchical = self.routing.variant == "hierarchical"
+        distance = topology.height(root) if is_hierarchical else topology.diameter
+        return Delays(distance, *delay_bounds(delays, topology))
 
     def check(self) -> None:
         """Build everything once, so that what is wrong is found before a run begins.
@@ -254,10 +287,19 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         A random tree may differ under another seed; what depends on it is checked again then.
         """
         topology = self.topology.build(Random(0))
-        self.routing.build(topology)
+        self.edge_routing.build(topology)
         self.clients(topology)
+        for fault in self.faults:
+            if not isinstance(fault, MessageFault):
+                fault.check(topology.brokers)
+        for period in self.stabilization.periods:
+            for name in period.brokers:
+                if name not in topology.brokers:
+                    known = choices(name, topology.brokers, shown_max=6)
+                    raise ScenarioError(f"names {name!r}; {known}", "stabilization.periods.brokers")
         if not isinstance(self.delay, UnderlayDelays):  # to draw one may take seconds
             self.check_settle(topology, self.delay)
+            self.stabilization.lease(self.control_delays(topology, self.delay))
 
     def check_settle(self, topology: Topology, delays: DelayModel) -> None:
         """Refuse a settling time in which a change may not be in effect everywhere.
