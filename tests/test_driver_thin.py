@@ -147,7 +147,7 @@ def sample(folder: Path, text: str) -> Path:
     [
         "from sapwood.protocol.link.states import LineState",
         "from sapwood.protocol.link.peer import Peer",
-        "from sapwood.protocol.node import EXCESS_MAX",
+        "from sapwood.protocol.link.overflow import EXCESS_MAX",
         "import sapwood.protocol.node",
     ],
 )

@@ -55,13 +55,19 @@ def test_what_is_offered_follows_from_the_scheme() -> None:
             (config.features(is_client=one), config.refresh_seconds(is_client=one))
             for one in (False, True)
         ]
-    client = (("refresh",), 30.0)
+    client = (("checks", "refresh"), 30.0)
+    always = ("restart", "checks", "beacons")
     assert found == {
-        "digest": [(("restart", "beacons", "refresh"), 8.0), client],
-        "batch": [(("restart", "beacons", "refresh"), 8.0), client],
-        "hop-lease": [(("restart", "beacons", "hop-lease"), 8.0), client],
-        "off": [(("restart", "beacons"), 0.0), ((), 0.0)],
+        "digest": [((*always, "refresh"), 8.0), client],
+        "batch": [((*always, "refresh"), 8.0), client],
+        "hop-lease": [((*always, "hop-lease"), 8.0), client],
+        "off": [(always, 0.0), (("checks",), 0.0)],
     }
+
+
+def test_without_beacons_none_are_offered() -> None:
+    config = NodeConfig(id="B1", tree=TreeSettings(protocol="off"))
+    assert config.features(is_client=False) == ("restart", "checks", "refresh")
 
 
 def test_clients_and_links_have_limits_of_their_own() -> None:

@@ -76,7 +76,10 @@ def test_a_client_is_welcome() -> None:
 
 
 def test_a_client_of_version_1_is_answered_as_it_was_recorded() -> None:
-    """The recorded transcript; fields that came later are left out, as that client would."""
+    """The recorded transcript; fields that came later are left out, as that client would.
+
+    Messages are compared, not bytes: how a map says its length is the encoder's choice.
+    """
     net = network(session=42)
     client = net.dial("B1")
     client.acknowledges = False
@@ -403,6 +406,23 @@ def test_a_broker_takes_its_place_over_from_its_dead_session() -> None:
     assert new.welcome.resumed is None
     peer = net.nodes["B1"].peers["B2"]
     assert (peer.session, peer.line is not None) == (2, True)
+
+
+def test_a_broker_that_came_back_while_its_dead_line_was_challenged_keeps_its_name() -> None:
+    """The line that does not answer is not the one it has now."""
+    net = line_of(1)
+    dead = net.dial("B1").say(hello_of("B2", 1, role=BROKER))
+    net.advance(0.1)
+    node, secret = net.nodes["B1"], dead.welcome.secret
+    dead.acknowledges = False
+    new = net.dial("B1").say(hello_of("B2", 2, role=BROKER))
+    resume = Resume("B1", 1, dead.received, secret)
+    back = net.dial("B1").say(hello_of("B2", 1, role=BROKER, resume=(resume,)))
+    assert back.welcome.resumed is not None
+    net.advance(2 * CHALLENGE_SECONDS)
+    assert (new.goodbye.code, back.is_gone) == (ID_IN_USE, False)
+    peer = node.peers["B2"]
+    assert (peer.session, peer.line is not None) == (1, True)
 
 
 def test_an_applicant_that_leaves_during_its_examination_is_forgotten() -> None:

@@ -47,6 +47,7 @@ def test_what_is_held_waits_and_goes_when_it_is_not() -> None:
     reader = net.client("r", "B2").subscribe("n >= 0")
     net.advance(0.5)
     writer = net.client("w", "B1")
+    net.is_spoilt = True  # the broker has not asked for this, and does not agree
     node._carry_out([Hold("B2", is_held=True)], net.now, None)
     writer.publish("w.1", 1)
     net.run()

@@ -8,7 +8,7 @@ import pytest
 
 from protocol.joined import Network, hello_of
 from sapwood.protocol.link.handshake import BROKER, PROTOCOL
-from sapwood.protocol.link.membership import LinkPlace
+from sapwood.protocol.link.placing import LinkPlace
 from sapwood.protocol.stabilize.beacon import BEACONS, Beacon
 from sapwood.protocol.stabilize.places import Place
 
@@ -29,7 +29,7 @@ def place(net: Network, at: str, other: str, tree: dict[str, str], **more: Any) 
     """What a node says to the hello of a broker."""
     features = ("restart", BEACONS)
     hello = hello_of(other, role=BROKER, features=features, tree=tree, **more)
-    return net.nodes[at].membership.place(hello)
+    return net.nodes[at].placing.place(hello)
 
 
 def test_a_link_that_both_know_carries_on_if_it_is_where_it_was() -> None:

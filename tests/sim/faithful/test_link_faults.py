@@ -105,6 +105,7 @@ def test_an_idle_connection_is_kept_alive() -> None:
     assert end.received > before + 1000
     assert network.count("connections_lost") == 0
     assert network.driver.connections == 1
+    assert network.faults() == {}
 
 
 def test_an_outage_of_ten_times_the_buffer_is_counted_to_the_last_notification() -> None:
