@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from runtime.authority import Authority
@@ -30,7 +31,7 @@ def url() -> Iterator[str]:
 
 def test_the_tree_is_drawn(url: str, capsys: Captured) -> None:
     assert run(["topology", "show", "-s", url]) == 0
-    assert capsys.readouterr().out == "B1\n└── B2  1 client\n    └── B3\n"
+    assert capsys.readouterr().out == "B1  root\n└── B2  1 client\n    └── B3\n"
 
 
 def test_as_json(url: str, capsys: Captured) -> None:
@@ -39,14 +40,18 @@ def test_as_json(url: str, capsys: Captured) -> None:
     assert found["links"] == [["B1", "B2"], ["B2", "B3"]]
     assert [one["id"] for one in found["brokers"]] == ["B1", "B2", "B3"]
     assert found["brokers"][1]["neighbours"] == ["B1", "B3"]
+    assert [one["root"] for one in found["brokers"]] == ["B1"] * 3
+    assert [one["parent"] for one in found["brokers"]] == ["", "B1", "B2"]
+    assert [one["away"] for one in found["brokers"]] == [[]] * 3
     assert found["missing"] == []
 
 
 def test_who_cannot_be_reached_is_shown_as_such() -> None:
     one = BrokerReport("B1", 1, neighbours=("B2", "B10"), candidates=("B3",), clients=2)
+    one = msgspec.structs.replace(one, away=("B10",))
     found = view(one, BrokerReport("B2", 1, neighbours=("B1",)))
     (tree,) = _trees(found)
-    assert tree.label == "B1  2 clients  also linked to B3"
+    assert tree.label == "B1  2 clients  stands by: B3  away: B10"
     assert [child.label for child in tree.children] == ["B2", "B10  cannot be reached"]
     assert as_object(found)["missing"] == ["B10"]
 
@@ -77,7 +82,7 @@ def test_certificates_come_from_the_environment(
         monkeypatch.setenv("SAPWOOD_CERTIFICATE", mine.certificate)
         monkeypatch.setenv("SAPWOOD_KEY", mine.key)
         assert run(["topology", "show", "-s", url]) == 0
-        assert capsys.readouterr().out == "B1  1 client\n"
+        assert capsys.readouterr().out == "B1  root  1 client\n"
         monkeypatch.setenv("SAPWOOD_KEY", authority.file)
         assert run(["topology", "show", "-s", url]) == 2
         assert "wanted PEM files that belong together" in capsys.readouterr().err
