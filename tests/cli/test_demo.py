@@ -13,6 +13,7 @@ import psutil  # type: ignore[import-untyped]
 import pytest
 
 from sapwood.cli.main import run
+from sapwood.demo.script import Act
 
 
 def command(directory: Path, *arguments: str) -> list[str]:
@@ -49,8 +50,11 @@ def test_nothing_is_lost_and_nothing_left_running(tmp_path: Path) -> None:
     found = counts(done.stdout)
     assert found["expected"] > 100
     assert [found[name] for name in ("lost", "duplicated", "unexpected", "out of order")] == [0] * 4
-    assert "KILL  B4" in done.stdout
-    assert "the trace of B4 has a gap" in done.stdout
+    acts = re.findall(r"^  ([a-z ]+?)  +([\d.]+) s   bound ([\d.]+) s", done.stdout, re.MULTILINE)
+    assert [act for act, _, _ in acts] == list(Act)
+    assert all(float(took) <= float(bound) for _, took, bound in acts), acts
+    assert "KILL  B1" in done.stdout
+    assert "the trace of B1 has a gap" in done.stdout
     assert "both say the same." in done.stdout
     assert left_running(tmp_path) == []
 
@@ -69,6 +73,10 @@ def test_three_losses_are_found(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert (found["lost"], found["duplicated"], found["spark"]) == (3, 0, True)
     assert found["expected"] - found["lost"] + found["early"] == found["delivered"]
+    assert [one["act"] for one in found["acts"]] == list(Act)
+    assert all(one["took"] > 0 and one["bound"] > 0 for one in found["acts"])
+    amid = [one["amid_faults"] is not None for one in found["acts"]]
+    assert amid == [False, False, True, True]
     assert left_running(tmp_path) == []
 
 
