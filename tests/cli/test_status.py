@@ -62,22 +62,9 @@ def test_figures_are_those_of_all_streams() -> None:
     report = BrokerReport("B1", 1, neighbours=("B2", "B3"), away=("B3",), clients=2)
     view = NetworkView((BrokerView(report, status), BrokerView(BrokerReport("B2", 1), None)), ())
     lines = drawn(view)
-    assert lines[-3] == [
-        "B1",
-        "·",
-        "B2",
-        "B3(away)",
-        "2",
-        "0",
-        "8",
-        "12",
-        "39",
-        "B",
-        "45",
-        "1",
-        "75",
-    ]
-    assert lines[-2] == ["B2", "·", "0", "0", *"······"]
+    words = "B1 · B2 B3(away) 0 2 0 8 12 39 B 45 1 75"
+    assert lines[-3] == words.split(" ")
+    assert lines[-2] == ["B2", "·", "0", "0", "0", *"······"]
     assert lines[-1] == ["B3", "cannot", "be", "reached"]
 
 
@@ -85,8 +72,8 @@ def test_the_place_in_the_tree_is_shown() -> None:
     root = BrokerReport("B1", 1, neighbours=("B2",), root="B1")
     child = BrokerReport("B2", 1, neighbours=("B1",), candidates=("B7",), root="B1", parent="B1")
     lines = drawn(NetworkView((BrokerView(root, None), BrokerView(child, None)), ()))
-    assert lines[-2][:3] == ["B1", "(root)", "B2"]
-    assert lines[-1][:5] == ["B2", "B1", "B1", "B7(stands", "by)"]
+    assert lines[-2][:4] == ["B1", "(root)", "B2", "0"]
+    assert lines[-1][:4] == ["B2", "B1", "B1", "1"]
 
 
 def test_faults_and_the_time_until_one_is_healed_are_said() -> None:

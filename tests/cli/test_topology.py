@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from runtime.authority import Authority
@@ -30,7 +31,7 @@ def url() -> Iterator[str]:
 
 def test_the_tree_is_drawn(url: str, capsys: Captured) -> None:
     assert run(["topology", "show", "-s", url]) == 0
-    assert capsys.readouterr().out == "B1\n└── B2  1 client\n    └── B3\n"
+    assert capsys.readouterr().out == "B1  root\n└── B2  1 client\n    └── B3\n"
 
 
 def test_as_json(url: str, capsys: Captured) -> None:
@@ -39,16 +40,38 @@ def test_as_json(url: str, capsys: Captured) -> None:
     assert found["links"] == [["B1", "B2"], ["B2", "B3"]]
     assert [one["id"] for one in found["brokers"]] == ["B1", "B2", "B3"]
     assert found["brokers"][1]["neighbours"] == ["B1", "B3"]
+    assert [one["root"] for one in found["brokers"]] == ["B1"] * 3
+    assert [one["parent"] for one in found["brokers"]] == ["", "B1", "B2"]
+    assert [one["away"] for one in found["brokers"]] == [[]] * 3
     assert found["missing"] == []
 
 
 def test_who_cannot_be_reached_is_shown_as_such() -> None:
     one = BrokerReport("B1", 1, neighbours=("B2", "B10"), candidates=("B3",), clients=2)
+    one = msgspec.structs.replace(one, away=("B10",))
     found = view(one, BrokerReport("B2", 1, neighbours=("B1",)))
     (tree,) = _trees(found)
-    assert tree.label == "B1  2 clients  also linked to B3"
+    assert tree.label == "B1  2 clients  stands by: B3  away: B10"
     assert [child.label for child in tree.children] == ["B2", "B10  cannot be reached"]
     assert as_object(found)["missing"] == ["B10"]
+
+
+def test_who_has_another_parent_is_not_shown_below_a_broker_that_is_gone() -> None:
+    """All who had the hub for a neighbour keep its place; the tree goes on without it."""
+    gone = {"away": ("hub-a",), "root": "hub-b"}
+    found = view(
+        BrokerReport("hub-b", 1, neighbours=("hub-a", "site-1", "site-2"), **gone),
+        BrokerReport("site-1", 1, neighbours=("hub-a", "hub-b"), parent="hub-b", **gone),
+        BrokerReport("site-2", 1, neighbours=("hub-a", "hub-b"), parent="hub-b", **gone),
+    )
+    (tree,) = _trees(found)
+    assert tree.label == "hub-b  root  away: hub-a"
+    assert [child.label for child in tree.children] == [
+        "hub-a  cannot be reached",
+        "site-1  away: hub-a",
+        "site-2  away: hub-a",
+    ]
+    assert [child.children for child in tree.children] == [[], [], []]
 
 
 def test_parts_that_nothing_links_are_trees_of_their_own() -> None:
@@ -77,7 +100,7 @@ def test_certificates_come_from_the_environment(
         monkeypatch.setenv("SAPWOOD_CERTIFICATE", mine.certificate)
         monkeypatch.setenv("SAPWOOD_KEY", mine.key)
         assert run(["topology", "show", "-s", url]) == 0
-        assert capsys.readouterr().out == "B1  1 client\n"
+        assert capsys.readouterr().out == "B1  root  1 client\n"
         monkeypatch.setenv("SAPWOOD_KEY", authority.file)
         assert run(["topology", "show", "-s", url]) == 2
         assert "wanted PEM files that belong together" in capsys.readouterr().err

@@ -16,6 +16,19 @@ if TYPE_CHECKING:
 
 _UNKNOWN = "·"
 
+_FIGURES = (
+    "stand\nby",
+    "clients",
+    "table",
+    "in/s",
+    "out/s",
+    "queued",
+    "given\nup",
+    "slow",
+    "faults",
+)
+"""Columns with numbers; the first three are of the survey, the others of admin endpoints."""
+
 _BOUNDS = {
     "failover": "a parent gone for good",
     "tree": "any tree",
@@ -71,8 +84,8 @@ def table(view: NetworkView) -> Table:
 
     shown = Table(box=box.SIMPLE_HEAD, padding=0)
     for name in ("broker", "parent", "neighbours"):
-        shown.add_column(name)
-    for name in ("clients", "table", "in/s", "out/s", "queued", "given up", "slow", "faults"):
+        shown.add_column(name, overflow="fold")
+    for name in _FIGURES:
         shown.add_column(name, justify="right")
     for one in view.brokers:
         report = one.report
@@ -80,12 +93,13 @@ def table(view: NetworkView) -> Table:
             report.id,
             _parent(one),
             _neighbours(one),
+            str(len(report.candidates)),
             str(report.clients),
             str(report.subscriptions),
             *_live(one),
         )
     for name in view.missing:
-        shown.add_row(name, "cannot be reached", style="red")
+        shown.add_row(name, "", "cannot be reached", style="red")
     return shown
 
 
@@ -120,10 +134,9 @@ def _parent(one: BrokerView) -> str:
 
 
 def _neighbours(one: BrokerView) -> str:
-    """Those in the tree, then those that stand by."""
+    """Those in the tree."""
     away = set(one.report.away)
-    names = [f"{name}(away)" if name in away else name for name in one.report.neighbours]
-    return " ".join([*names, *(f"{name}(stands by)" for name in one.report.candidates)])
+    return " ".join(f"{name}(away)" if name in away else name for name in one.report.neighbours)
 
 
 def _live(one: BrokerView) -> list[str]:
