@@ -13,7 +13,7 @@ from rich.console import Console
 from runtime.serving import chain_in_background, free_port
 from runtime.statuses import CLIENT, NEIGHBOUR, STATUS
 from sapwood.cli.main import run
-from sapwood.cli.status import _size, healing, table
+from sapwood.cli.status import _size, healing, standing_by, table
 from sapwood.protocol.messages import BrokerReport
 from sapwood.protocol.tree import Topology
 from sapwood.runtime.admin.inspection import BrokerView, NetworkView
@@ -62,18 +62,29 @@ def test_figures_are_those_of_all_streams() -> None:
     report = BrokerReport("B1", 1, neighbours=("B2", "B3"), away=("B3",), clients=2)
     view = NetworkView((BrokerView(report, status), BrokerView(BrokerReport("B2", 1), None)), ())
     lines = drawn(view)
-    words = "B1 · B2 B3(away) 0 2 0 8 12 39 B 45 1 75"
+    words = "B1 · B2 B3(away) 2 0 8 12 39 B 45 1 75"
     assert lines[-3] == words.split(" ")
-    assert lines[-2] == ["B2", "·", "0", "0", "0", *"······"]
+    assert lines[-2] == ["B2", "·", "0", "0", *"······"]
     assert lines[-1] == ["B3", "cannot", "be", "reached"]
 
 
 def test_the_place_in_the_tree_is_shown() -> None:
     root = BrokerReport("B1", 1, neighbours=("B2",), root="B1")
-    child = BrokerReport("B2", 1, neighbours=("B1",), candidates=("B7",), root="B1", parent="B1")
-    lines = drawn(NetworkView((BrokerView(root, None), BrokerView(child, None)), ()))
-    assert lines[-2][:4] == ["B1", "(root)", "B2", "0"]
-    assert lines[-1][:4] == ["B2", "B1", "B1", "1"]
+    child = BrokerReport("B2", 1, neighbours=("B1",), candidates=("B10",), root="B1", parent="B1")
+    other = BrokerReport("B10", 1, candidates=("B2", "B9"))
+    view = NetworkView(tuple(BrokerView(one, None) for one in (root, child, other)), ())
+    lines = drawn(view)
+    assert [line[:3] for line in lines[-3:-1]] == [["B1", "(root)", "B2"], ["B2", "B1", "B1"]]
+    assert standing_by(view) == ["links that stand by: B2–B10, B9–B10"]
+    assert standing_by(NetworkView((BrokerView(root, None),), ())) == []
+
+
+def test_of_many_links_that_stand_by_the_first_are_named() -> None:
+    names = tuple(f"B{number}" for number in range(2, 16))
+    view = NetworkView((BrokerView(BrokerReport("B1", 1, candidates=names), None),), ())
+    (line,) = standing_by(view)
+    assert line.startswith("links that stand by: B1–B2, B1–B3, ")
+    assert line.endswith(", B1–B13 and 2 more")
 
 
 def test_faults_and_the_time_until_one_is_healed_are_said() -> None:

@@ -111,12 +111,11 @@ class Display:
         return "   ".join([*parts, f"gaps reported to subscribers {last.gaps}"])
 
     def _log(self) -> RenderableType:
-        lines = []
+        log = Table.grid(padding=(0, 2, 0, 0))
         for elapsed, text in self._events:
             style = _STYLES.get(text.partition(" ")[0], "")
-            lines.append(Text(f"{elapsed:6.1f}  ", style="dim").append(text, style=style))
-        missing = _EVENTS_MAX - len(lines)
-        return Group(*lines, *[Text("")] * missing)
+            log.add_row(Text(f"{elapsed:6.1f}", style="dim"), Text(text, style=style))
+        return Group(log, *[Text("")] * (_EVENTS_MAX - len(self._events)))
 
 
 def _tree(topology: Topology, view: View) -> RenderableType:
@@ -129,6 +128,7 @@ def _tree(topology: Topology, view: View) -> RenderableType:
     for child, parent in parents.items():
         below.setdefault(parent, []).append(child)
     tops = [name for name in topology.brokers if name not in parents]
+    tops.sort(key=lambda name: name in view.brokers and not view.brokers[name].is_up)
     seen: set[str] = set()
     return Group(*(_grown(name, below, view, seen) for name in (*tops, *topology.brokers)))
 

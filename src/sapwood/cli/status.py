@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 _UNKNOWN = "·"
 
+_LINKS_MAX = 12
+"""Links that stand by and are named."""
+
 _FIGURES = (
-    "stand\nby",
     "clients",
     "table",
     "in/s",
@@ -27,7 +29,7 @@ _FIGURES = (
     "slow",
     "faults",
 )
-"""Columns with numbers; the first three are of the survey, the others of admin endpoints."""
+"""Columns with numbers; the first two are of the survey, the others of admin endpoints."""
 
 _BOUNDS = {
     "failover": "a parent gone for good",
@@ -62,7 +64,7 @@ def status(
 
         console = Console(highlight=False)
         console.print(table(view))
-        for line in healing(view):
+        for line in (*standing_by(view), *healing(view)):
             console.print(line, soft_wrap=True)
     if view.missing:
         notice(f"cannot be reached: {', '.join(view.missing)}")
@@ -93,7 +95,6 @@ def table(view: NetworkView) -> Table:
             report.id,
             _parent(one),
             _neighbours(one),
-            str(len(report.candidates)),
             str(report.clients),
             str(report.subscriptions),
             *_live(one),
@@ -101,6 +102,24 @@ def table(view: NetworkView) -> Table:
     for name in view.missing:
         shown.add_row(name, "", "cannot be reached", style="red")
     return shown
+
+
+def standing_by(view: NetworkView) -> list[str]:
+    """For people: links outside the tree, each once."""
+    from sapwood.runtime.admin.inspection import natural
+
+    links = sorted(
+        {
+            "–".join(sorted((one.report.id, other), key=natural))
+            for one in view.brokers
+            for other in one.report.candidates
+        },
+        key=natural,
+    )
+    if not links:
+        return []
+    more = f" and {len(links) - _LINKS_MAX} more" if len(links) > _LINKS_MAX else ""
+    return [f"links that stand by: {', '.join(links[:_LINKS_MAX])}{more}"]
 
 
 def healing(view: NetworkView) -> list[str]:

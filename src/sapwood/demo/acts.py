@@ -13,7 +13,6 @@ from typing import Final
 
 import msgspec
 
-from sapwood.analysis.stabilization import TERMS
 from sapwood.demo.network import DemoNetwork
 from sapwood.demo.script import MAY_LOSE, Act
 from sapwood.demo.settings import SETTINGS, bounds_of
@@ -35,8 +34,6 @@ BOUNDS: Final = {
     Act.KILL: "tree",
 }
 """Which bound holds for which act: names of ``sapwood.analysis.stabilization``."""
-
-_MEANINGS = {term.name: term.meaning for term in TERMS}
 
 
 class ActReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +59,7 @@ class ActReport(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def verdict(self) -> str:
         """How long it took, and the bound, in words."""
-        bound = f"{self.bound:.1f} s ({self.bound_name}: {_MEANINGS[self.bound_name]})"
+        bound = f"{self.bound:.1f} s ({self.bound_name})"
         if self.took is None:
             return f"STILL not right; the bound is {bound}"
         words = "RIGHT again after" if self.took <= self.bound else "LATE  right again only after"
