@@ -73,9 +73,9 @@ class MadeUp:
 @pytest.fixture
 def play(monkeypatch: pytest.MonkeyPatch) -> Callable[[Act, MadeUp], ActReport]:
     """Plays an act on a network that is made up, without waiting for anything."""
-    for name, seconds in (("LOOK_SECONDS", 0.0), ("CUT_SECONDS", 0.0), ("QUIET_SECONDS", 0.02)):
+    for name, seconds in (("LOOK_SECONDS", 0.0), ("CUT_SECONDS", 0.0), ("QUIET_SECONDS", 0.5)):
         monkeypatch.setattr(acts, name, seconds)
-    monkeypatch.setattr(Stage, "_patience", lambda *_: 0.2)
+    monkeypatch.setattr(Stage, "_patience", lambda *_: 2.0)
 
     def played(act: Act, network: MadeUp) -> ActReport:
         monkeypatch.setattr(acts, "look", network.look)
@@ -149,6 +149,13 @@ def test_corrupted_tables_are_right_when_nobody_finds_anything_more(play: Play) 
     assert report.may_lose
     assert report.began_at <= report.ended_at
     assert report.what == "the routing table of B2 is corrupted in 1 places"
+
+
+def test_tables_that_only_look_right_are_waited_for(play: Play) -> None:
+    """An entry with the wrong filter is one entry, too: it is found when tables are compared."""
+    mended = changed(RIGHT, B1={"faults": {"mismatch": 1}, "repaired": 1})
+    report = play(Act.SPOIL, MadeUp(RIGHT, RIGHT, RIGHT, mended))
+    assert report.did == "found by B1 mismatch 1; 1 entries put right; the tree is as it was"
 
 
 def test_tables_that_stay_wrong_are_said(play: Play) -> None:
