@@ -37,7 +37,18 @@ ALLOWED = {
 }
 
 USUAL_WORDS = frozenset(
-    {"address", "close", "connect", "count", "name", "number", "problem", "routing", "session"}
+    {
+        "address",
+        "close",
+        "connect",
+        "count",
+        "former",
+        "name",
+        "number",
+        "problem",
+        "routing",
+        "session",
+    }
     | {"take"}
 )
 """Words of links that mean other things in a driver too."""
@@ -136,7 +147,7 @@ def sample(folder: Path, text: str) -> Path:
     [
         "from sapwood.protocol.link.states import LineState",
         "from sapwood.protocol.link.peer import Peer",
-        "from sapwood.protocol.node import EXCESS_MAX",
+        "from sapwood.protocol.link.overflow import EXCESS_MAX",
         "import sapwood.protocol.node",
     ],
 )

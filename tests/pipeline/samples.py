@@ -71,7 +71,7 @@ def write(folder: Path, text: str = TINY, name: str = "tiny.toml") -> Path:
 def rows_without_spark(study: Study) -> list[dict[str, Any]]:
     """What all runs of a study come to, done one after the other in this process."""
     rows = [row_of(run) for run in runs_of(study, CODE)]
-    return [{name: row[name] for name in row_columns()} for row in rows]
+    return [{name: row.get(name) for name in row_columns()} for row in rows]
 
 
 def digest_without_spark(study: Study) -> str:

@@ -23,9 +23,10 @@ from sapwood.protocol.link.handshake import (
 )
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.link.line import Line
+from sapwood.protocol.link.overflow import EXCESS_MAX
 from sapwood.protocol.link.states import LineState
 from sapwood.protocol.messages import CODEC, Missed, Refused, Subscribe
-from sapwood.protocol.node import EXCESS_MAX, Node
+from sapwood.protocol.node import Node
 from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.ports import (
     TICK_SECONDS,
@@ -100,7 +101,7 @@ def test_a_refusal_is_there_before_the_acknowledgement_of_what_is_refused() -> N
 
 def test_nothing_is_carried_for_lines_that_nobody_knows() -> None:
     net = network()
-    assert net.bring("B1", Data(99, b"\xff" * 100)) == []
+    assert net.bring("B1", Data(99, b"\xff" * 100)) == [Abort(99, "nobody knows this connection")]
     assert net.bring("B1", Disconnected(99)) == []
     assert net.bring("B1", Unsent(99, 2**40)) == []
 
@@ -116,7 +117,6 @@ def test_it_shows_who_it_is() -> None:
     ("data", "words"),
     [
         (b"\x02\xff\xff\xff\xff\x00\x00", "at most 16777216 are taken"),
-        (LINK_CODEC.encode(GivenUp(2**63 - 1)) * 2, "more than there can be"),
         (LINK_CODEC.encode(hello_of("a")), "Hello after the handshake"),
         (frame(LINK, b"", b"\x00"), "does not decode"),
     ],

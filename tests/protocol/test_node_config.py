@@ -29,7 +29,9 @@ def test_the_broker_gets_its_part() -> None:
         release="1.2.3",
         recording=True,
         expected=("B8",),
+        expected_parent="B8",
         restore_seconds=4.0,
+        link=LinkLimits(away_seconds=60.0),
         client=ClientLimits(refresh_seconds=7.0),
         stabilization=StabilizationSettings(refresh_seconds=8.0),
         tree=TreeSettings(beacon_seconds=2.0),
@@ -38,6 +40,7 @@ def test_the_broker_gets_its_part() -> None:
     made, given = msgspec.structs.asdict(config.broker()), msgspec.structs.asdict(config)
     shared = [name for name in made if name in given]
     assert [made[name] for name in shared] == [given[name] for name in shared]
+    assert made["away_seconds"] == config.link.away_seconds
     assert made["client_refresh_seconds"] == config.client.refresh_seconds
     usual = msgspec.structs.asdict(BrokerConfig(id="B1"))
     assert [name for name in made if made[name] == usual[name]] == ["stale_seconds"]
@@ -52,13 +55,19 @@ def test_what_is_offered_follows_from_the_scheme() -> None:
             (config.features(is_client=one), config.refresh_seconds(is_client=one))
             for one in (False, True)
         ]
-    client = (("refresh",), 30.0)
+    client = (("checks", "refresh"), 30.0)
+    always = ("restart", "checks", "beacons")
     assert found == {
-        "digest": [(("restart", "refresh"), 8.0), client],
-        "batch": [(("restart", "refresh"), 8.0), client],
-        "hop-lease": [(("restart", "hop-lease"), 8.0), client],
-        "off": [(("restart",), 0.0), ((), 0.0)],
+        "digest": [((*always, "refresh"), 8.0), client],
+        "batch": [((*always, "refresh"), 8.0), client],
+        "hop-lease": [((*always, "hop-lease"), 8.0), client],
+        "off": [(always, 0.0), (("checks",), 0.0)],
     }
+
+
+def test_without_beacons_none_are_offered() -> None:
+    config = NodeConfig(id="B1", tree=TreeSettings(protocol="off"))
+    assert config.features(is_client=False) == ("restart", "checks", "refresh")
 
 
 def test_clients_and_links_have_limits_of_their_own() -> None:

@@ -17,7 +17,7 @@ def network() -> tuple[Network, Node]:
     net = Network()
     node = net.add("B1", stabilization=SETTINGS, raises_faults=False)
     net.add("B2", "B1", stabilization=SETTINGS, raises_faults=False)
-    net.run()
+    net.advance(0.5)  # until their link is part of the tree
     return net, node
 
 

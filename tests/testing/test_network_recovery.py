@@ -45,6 +45,7 @@ def spoil_network(seed: int, share: float) -> list[str]:
                 done += [] if line is None else [f"{broker.id} {line}"]
     network.publish("w.1", {"n": 3})
     network.driver.run(4 * SETTINGS.audit_seconds)
+    network.driver.run_until(network.has_no_waves, 2.0)
     problems = [*network.problems(), *network_problems(network.brokers)]
     before = [len(sequences(one, "w.1")) for one in readers]
     network.publish("w.1", {"n": 9})

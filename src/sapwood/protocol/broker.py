@@ -94,23 +94,8 @@ class Broker(Core):
         subscribing = self._make_subscribing()
         self.tree = Tree(self, self, self.restoration, self.waves, self.gaps)
         self.audit = Audit(self)
-        self.machines: tuple[Machine, ...] = (
-            subscribing,
-            self.moves,
-            self.restoration,
-            self.waves,
-            self.settling,
-            Surveying(self, self.waves),
-            self.gaps,
-            self.tree,
-            Seeking(self, self.tree, self.waves),
-            self.audit,
-        )
+        self.machines = self._in_order(subscribing)
         """In the order in which they are told of what happens."""
-        if (
-            self.config.stabilization.refresh != "off"
-        ):  # last: it compares what the others have told
-            self.machines += (Refreshing(self, subscribing, self.restoration),)
         self._timed = [one for one in self.machines if type(one).next_at is not Machine.next_at]
         admission = Admission(
             rejection=self.rejection,
@@ -146,6 +131,24 @@ class Broker(Core):
                 self._from_neighbours.setdefault(kind, []).append(handler)
             for kind, handler in machine.from_clients().items():
                 self._from_clients.setdefault(kind, []).append(handler)
+
+    def _in_order(self, subscribing: Subscribing) -> tuple[Machine, ...]:
+        """All machines. Refreshing is last: it compares what the others have told."""
+        machines: tuple[Machine, ...] = (
+            subscribing,
+            self.moves,
+            self.restoration,
+            self.waves,
+            self.settling,
+            Surveying(self, self.waves),
+            self.gaps,
+            self.tree,
+            Seeking(self, self.tree, self.waves),
+            self.audit,
+        )
+        if self.config.stabilization.refresh == "off":
+            return machines
+        return (*machines, Refreshing(self, subscribing, self.restoration))
 
     def _make_subscribing(self) -> Subscribing:
         """The machine that keeps the tables; brokers of published schemes have others."""
@@ -450,9 +453,14 @@ class Broker(Core):
         return [*effects, *self.tell_all()] if gone else effects
 
     def _tick(self, event: Tick, now: float) -> list[Effect]:
-        for name, neighbour in self.neighbours.items():
+        effects: list[Effect] = []
+        for name, neighbour in list(self.neighbours.items()):
             neighbour.is_busy = name in event.busy
-        effects = self._all(lambda machine: machine.tick(now))
+            if not neighbour.is_connected and not neighbour.is_away:  # a fault: neither follows
+                effects += self._neighbour_away(NeighbourAway(name), now)
+            elif neighbour.is_connected and not neighbour.in_tree:
+                neighbour.is_away = False
+        effects += self._all(lambda machine: machine.tick(now))
         self._soonest()  # raises where a fault made that impossible
         shadow = self.audit.take_complete()
         return effects if shadow is None else effects + self._renew(shadow)

@@ -14,21 +14,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from random import Random
-from typing import Any, Final
+from typing import Any
 
 from sapwood.protocol.broker import Broker
+from sapwood.protocol.due import is_due
 from sapwood.protocol.effects import Effect, Forward, Send
-from sapwood.protocol.events import BeaconReceived, Event, NotificationsMissed, Tick
-from sapwood.protocol.link.admission import CHALLENGE_PING, Admission
+from sapwood.protocol.events import BeaconReceived, Event, Tick
+from sapwood.protocol.faults import FAULTS
+from sapwood.protocol.link.admission import Admission
+from sapwood.protocol.link.checking import Checking
 from sapwood.protocol.link.dialing import Dialing
-from sapwood.protocol.link.flow import DISCONNECT, Flow
+from sapwood.protocol.link.flow import Flow
+from sapwood.protocol.link.goodbyes import told_goodbye
 from sapwood.protocol.link.handshake import (
-    LEAVING,
-    OUTSIDE_TREE,
     PROTOCOL,
-    SHUTDOWN,
-    SLOW_CONSUMER,
     Ack,
+    Check,
     GivenUp,
     Goodbye,
     Hello,
@@ -40,10 +41,11 @@ from sapwood.protocol.link.handshake import (
 from sapwood.protocol.link.keepalive import Keepalive
 from sapwood.protocol.link.line import Frames, Line, lone_ack
 from sapwood.protocol.link.membership import Membership
-from sapwood.protocol.link.orders import DELAY_PING, Orders
+from sapwood.protocol.link.orders import Orders
+from sapwood.protocol.link.overflow import EXCESS_MAX, Overflow
 from sapwood.protocol.link.peer import Peer
+from sapwood.protocol.link.placing import Placing
 from sapwood.protocol.link.rows import Rows
-from sapwood.protocol.link.spool import FrameRun
 from sapwood.protocol.link.states import LineState
 from sapwood.protocol.link.stopping import Stopping
 from sapwood.protocol.messages import CODEC, Refused, Surveyed
@@ -65,11 +67,8 @@ from sapwood.protocol.ports import (
     Write,
 )
 from sapwood.protocol.stabilize.beacon import Beacon
-from sapwood.wire.frames import BODY_BYTES_MAX, LINK, NOTIFICATION_TYPES
+from sapwood.wire.frames import LINK, NOTIFICATION_TYPES
 from sapwood.wire.scan import only_kind
-
-EXCESS_MAX: Final = BODY_BYTES_MAX + 2**20
-"""Bytes beyond its credit after which a sender is sent away: one message may always be whole."""
 
 
 class Node:
@@ -98,10 +97,13 @@ class Node:
         """Whether the event that is being handled may have changed a deadline."""
         self.flow = Flow(config.link.slow_seconds, self.peers)
         self.membership = Membership(self)
+        self.placing = Placing(self)
         self.admission = Admission(self)
         self.dialing = Dialing(self, random)
         self.keepalive = Keepalive(self)
         self._orders = Orders(self)
+        self.overflow = Overflow(self)
+        self.checking = Checking(self)
         self.stopping: Stopping | None = None
         self.rows = Rows(self)
         self._is_recording = config.recording
@@ -109,7 +111,6 @@ class Node:
         self._to_write: list[Line] = []
         self._to_flush: dict[str, None] = {}
         self._to_acknowledge: dict[str, None] = {}
-        self._condemned: list[Peer] = []
         self._acknowledge_at = float("inf")
         self._look_at = float("-inf")
         """When everybody is to be looked at again."""
@@ -119,7 +120,7 @@ class Node:
             Connected: self._connected,
             Disconnected: self._disconnected,
             DialFailed: self.dialing.failed,
-            Unsent: self._unsent,
+            Unsent: self.overflow.unsent,
             Tick: self._tick,
             Stop: self._stop,
         }
@@ -134,39 +135,74 @@ class Node:
         if type(event) is Data:
             return self.receive(event.connection, event.data, now)
         self.changed = True
-        self._handlers[type(event)](event, now)
+        try:
+            self._handlers[type(event)](event, now)
+        except FAULTS as fault:
+            line = self.lines.get(getattr(event, "connection", 0))
+            self.checking.impossible(fault, line, now)
         return self._finish(now)
 
     def receive(self, connection: int, data: bytes, now: float) -> list[DriverEffect]:
         """The same for `Data`, by far the most frequent: a read costs no event object."""
         line = self.lines.get(connection)
         if line is None:
-            return []
+            return [Abort(connection, "nobody knows this connection")]
         line.heard_at = now
-        kind = -1 if line.peer is None or line.rest else only_kind(data)
-        if kind in NOTIFICATION_TYPES:
-            self._frames(line, data, 1, len(data), now)
-        elif kind == LINK and (ack := lone_ack(data)) is not None:
-            self._acknowledged(line, ack, now)
-        elif line.state is not LineState.CLOSING:
-            self._read(line, data, now)
+        try:
+            kind = -1 if line.peer is None or line.rest else only_kind(data)
+            if kind in NOTIFICATION_TYPES:
+                self._frames(line, data, 1, len(data), now)
+            elif kind == LINK and (ack := lone_ack(data)) is not None:
+                self._acknowledged(line, ack, now)
+            elif line.state is not LineState.CLOSING:
+                self._read(line, data, now)
+        except FAULTS as fault:
+            self.checking.impossible(fault, line, now)
         return self._finish(now)
 
     def _finish(self, now: float) -> list[DriverEffect]:
         """What an event came to."""
-        if self._to_flush:
-            self._flush_all(now)
-        if self.changed or self._was_restoring:
-            self._look_ahead(now)
-        elif self._acknowledge_at < self.deadline:
-            self.deadline = self._acknowledge_at
+        try:
+            if self._to_flush:
+                self._flush_all(now)
+            if self.changed or self._was_restoring:
+                self._look_ahead(now)
+            elif self._acknowledge_at < self.deadline:
+                self.deadline = self._acknowledge_at
+        except FAULTS as fault:
+            self.checking.impossible(fault, None, now)
         effects, self._effects = self._effects, []
         if self._to_write:
             for line in self._to_write:
-                if line.out:
-                    effects.append(Write(line.number, line.take()))
+                try:
+                    if line.out:
+                        effects.append(Write(line.number, line.take()))
+                except FAULTS as fault:
+                    self.checking.impossible(fault, line, now)
             self._to_write = []
         return effects
+
+    def derive(self) -> None:
+        """Forget what an event leaves for its end, if that cannot be right."""
+        if type(self._to_flush) is not dict:
+            self._to_flush = {}
+        if type(self._to_acknowledge) is not dict:
+            self._to_acknowledge = {}
+        if not all(type(at) is float for at in (self._acknowledge_at, self._look_at)):
+            self._acknowledge_at, self._look_at = float("inf"), float("-inf")
+        if type(self._surveys) is not int:
+            self._surveys = 0
+        self.changed = True
+
+    def forget_everything(self) -> None:
+        """Begin anew, without peers and lines."""
+        self.peers.clear()
+        self.lines.clear()
+        self.client_count = 0
+        self._to_write, self._to_flush, self._to_acknowledge = [], {}, {}
+        self.membership.forget_everything()
+        for part in (self.flow, self.overflow, self.keepalive, self.admission, self.dialing):
+            part.forget_everything()
 
     @property
     def is_stopping(self) -> bool:
@@ -175,8 +211,8 @@ class Node:
 
     def _look_ahead(self, now: float) -> None:
         """Find out when something is due, and what follows from what happened."""
-        if self._condemned:
-            self._send_away(now)
+        if self.overflow.condemned:
+            self.overflow.send_away(now)
         if self._was_restoring and not self.broker.is_restoring:
             self._was_restoring = False
             self.membership.restored(now)
@@ -236,16 +272,6 @@ class Node:
         self.membership.lost(line, now)
         self.dialing.tick(now)
 
-    def _unsent(self, event: Unsent, now: float) -> None:
-        """Bytes wait for somebody who does not read."""
-        line = self.lines.get(event.connection)
-        if line is None or line.peer is None:
-            return
-        peer = line.peer
-        limits = self.config.limits(is_client=peer.is_client)
-        if event.size > limits.buffer_bytes + limits.control_bytes + EXCESS_MAX:
-            self.abort(line, "the other side sends, but does not read", now)
-
     def close(self, line: Line, goodbye: Goodbye, now: float) -> None:
         """End a line, with a reason for the other side; what was written still goes out.
 
@@ -254,6 +280,8 @@ class Node:
         """
         if line.state is LineState.CLOSING:
             return
+        if goodbye.code == PROTOCOL and line.peer is not None:
+            goodbye = self.checking.broke(line.peer, goodbye, now, was_told=False)
         self.say(line, goodbye, now)
         self._end(line, now)
         self.do(Write(line.number, line.take()))
@@ -269,6 +297,7 @@ class Node:
 
     def _end(self, line: Line, now: float) -> None:
         line.advance("end")
+        line.ended_at = now
         self.changed = True
         self.admission.forget(line)
         self.membership.lost(line, now)
@@ -277,6 +306,12 @@ class Node:
         """Say something about a connection to its other end."""
         self._to_write.append(line)
         line.say(message)
+        line.wrote_at = now
+
+    def write(self, line: Line, data: bytes, now: float) -> None:
+        """Send bytes to the other end of a connection when the event is done."""
+        self._to_write.append(line)
+        line.out.append(data)
         line.wrote_at = now
 
     def do(self, effect: DriverEffect) -> None:
@@ -322,8 +357,7 @@ class Node:
             self._flush_all(now)  # a client hears of a refusal before the acknowledgement
             self._confirm(peer, now)
         elif peer.name not in self._to_acknowledge:
-            self._to_acknowledge[peer.name] = None
-            self._acknowledge_at = min(self._acknowledge_at, now + self.config.ack_seconds)
+            self.owe_ack(peer, now)
 
     def _said(self, line: Line, message: LinkMessage, now: float) -> None:
         """The other end said something about the connection."""
@@ -337,15 +371,13 @@ class Node:
         elif kind is Ack:
             self._acknowledged(line, message, now)  # type: ignore[arg-type]
         elif kind is GivenUp:
-            self._given_up_there(line, message, now)  # type: ignore[arg-type]
+            self.overflow.given_up_there(line, message, now)  # type: ignore[arg-type]
+        elif kind is Check:
+            self.checking.heard(line, message, now)  # type: ignore[arg-type]
         elif kind is Ping:
             self.say(line, Pong(message.number), now)  # type: ignore[union-attr]
         elif kind is Pong:
-            peer = line.peer
-            if peer is not None and message.number == CHALLENGE_PING:  # type: ignore[union-attr]
-                self.admission.answered(peer, now)
-            elif peer is not None and message.number == DELAY_PING:  # type: ignore[union-attr]
-                self._orders.measured(line, now)
+            self._orders.answered(line, message.number, now)  # type: ignore[union-attr]
         elif kind is Beacon:
             if line.peer is not None and not line.peer.is_client:
                 self.bring(BeaconReceived(line.peer.name, message), now)  # type: ignore[arg-type]
@@ -357,7 +389,7 @@ class Node:
             self.dialing.welcome(line, message, now)  # type: ignore[arg-type]
             self.dialing.tick(now)
         else:
-            self._told_goodbye(line, message, state, now)  # type: ignore[arg-type]
+            told_goodbye(self, line, message, state, now)  # type: ignore[arg-type]
 
     def _acknowledged(self, line: Line, ack: Ack, now: float) -> None:
         peer = line.peer
@@ -367,6 +399,12 @@ class Node:
         runs = peer.channel.acknowledge(ack)
         if peer.channel.acknowledged != before:
             peer.progress_at = now
+        elif ack.received != before:
+            what = f"{ack.received} frames acknowledged, {peer.channel.sent} were sent"
+            self.checking.contradicts(peer, what, now)
+            return
+        elif before == peer.channel.sent:
+            peer.progress_at = now  # it owes nothing: what is sent by this credit has its own time
         if self._is_recording:
             self.rows.delivered(peer, runs, now)
         if peer.holds:
@@ -374,43 +412,6 @@ class Node:
                 self.acknowledge(freed, now)
         self.flush(peer, now)
         self.changed = self.changed or self.stopping is not None
-
-    def _given_up_there(self, line: Line, message: GivenUp, now: float) -> None:
-        peer = line.peer
-        if peer is None:
-            return
-        if not peer.channel.can_miss(message.count):
-            reason = f"{message.count} frames given up, more than there can be"
-            self.close(line, Goodbye(PROTOCOL, reason), now)
-            return
-        peer.channel.miss(message.count)
-        self._to_acknowledge[peer.name] = None
-        self._acknowledge_at = min(self._acknowledge_at, now + self.config.ack_seconds)
-        if not peer.is_client:
-            self.bring(NotificationsMissed(peer.name, message.count), now)
-
-    def _told_goodbye(self, line: Line, goodbye: Goodbye, before: LineState, now: float) -> None:
-        """The other side ends the connection, and says why."""
-        self.changed = True
-        self.do(Abort(line.number, goodbye.reason or goodbye.code))
-        self.admission.forget(line)
-        if before is LineState.CALLING:
-            self.dialing.refused(line, goodbye, now)
-            self.dialing.tick(now)
-            return
-        peer = line.peer
-        if peer is None:
-            return
-        is_lossy = goodbye.code == OUTSIDE_TREE or (goodbye.code == LEAVING and goodbye.lost != 0)
-        if is_lossy and not peer.is_client:
-            self.bring(NotificationsMissed(peer.name, max(0, goodbye.lost)), now)
-        if goodbye.code in (LEAVING, OUTSIDE_TREE):
-            self.membership.remove(peer, Goodbye(goodbye.code), now)
-        else:
-            if goodbye.code == SHUTDOWN:
-                peer.ended_orderly, peer.lost_there = True, goodbye.lost
-            self.membership.lost(line, now)
-        self.dialing.tick(now)
 
     # What the broker asks for
 
@@ -445,19 +446,22 @@ class Node:
         """A single run, as of a short read: whoever has nothing waiting gets it at once."""
         data, count, peers = effect.data, effect.count, self.peers
         for name in effect.destinations:
-            peer = peers.get(name)
-            if peer is None or peer.line is None or not peer.channel.pass_on(data, count):
-                self._forward(Forward((name,), data, count), source, now)
-                continue
-            peer.frames_out += count
-            if self._is_recording:
-                self.rows.forwarded(peer, data, now)
-            line = peer.line
-            line.wrote_at = now
-            if line.out:
-                line.out.append(data)
-            else:
-                self._effects.append(Write(line.number, data))
+            try:
+                peer = peers.get(name)
+                if peer is None or peer.line is None or not peer.channel.pass_on(data, count):
+                    self._forward(Forward((name,), data, count), source, now)
+                    continue
+                peer.frames_out += count
+                if self._is_recording:
+                    self.rows.forwarded(peer, data, now)
+                line = peer.line
+                line.wrote_at = now
+                if line.out:
+                    line.out.append(data)
+                else:
+                    self._effects.append(Write(line.number, data))
+            except FAULTS as fault:
+                self.checking.impossible_for(fault, name, now)
 
     def _forward(self, effect: Forward, source: Peer | None, now: float) -> None:
         data, count, peers = effect.data, effect.count, self.peers
@@ -465,31 +469,19 @@ class Node:
             peer = peers.get(name)
             if peer is None:
                 continue
-            channel = peer.channel
-            given_up = channel.push(data, count)
-            self._to_flush[name] = None
-            peer.frames_out += count
-            if self._is_recording:
-                self.rows.forwarded(peer, data, now)
-            if channel.buffered > channel.limits.buffer_bytes >> 1 and source is not None:
-                self.flow.pushed(peer, source, now)
-            if given_up:
-                self._overflown(peer, given_up, now)
-
-    def _overflown(self, peer: Peer, given_up: list[FrameRun], now: float) -> None:
-        """A destination's buffer was full, and the oldest notifications in it were given up."""
-        self.count_losses(peer)
-        self.rows.dropped(peer, given_up, now)
-        if peer.is_client and peer.slow_policy == DISCONNECT and not peer.is_condemned:
-            peer.is_condemned = self.changed = True
-            self.counts["slow_clients_disconnected"] += 1
-            self._condemned.append(peer)
-
-    def _send_away(self, now: float) -> None:
-        condemned, self._condemned = self._condemned, []
-        goodbye = Goodbye(SLOW_CONSUMER, "the client does not keep up with what it subscribed")
-        for peer in condemned:
-            self.membership.remove(peer, goodbye, now)
+            try:
+                channel = peer.channel
+                given_up = channel.push(data, count)
+                self._to_flush[name] = None
+                peer.frames_out += count
+                if self._is_recording:
+                    self.rows.forwarded(peer, data, now)
+                if channel.buffered > channel.limits.buffer_bytes >> 1 and source is not None:
+                    self.flow.pushed(peer, source, now)
+                if given_up:
+                    self.overflow.gave_up(peer, given_up, now)
+            except FAULTS as fault:
+                self.checking.impossible_for(fault, name, now)
 
     def _send(self, effect: Send, now: float) -> None:
         peer = self.peers.get(effect.destination)
@@ -507,14 +499,6 @@ class Node:
         """The number of a new survey."""
         self._surveys += 1
         return self._surveys
-
-    # What is kept of what happens
-
-    def count_losses(self, peer: Peer) -> None:
-        """Count what had to be given up for a peer."""
-        given_up = peer.channel.given_up
-        self.counts["given_up"] += given_up - peer.given_up_seen
-        peer.given_up_seen = given_up
 
     # Sending and acknowledging
 
@@ -534,7 +518,10 @@ class Node:
         for name in to_flush:
             peer = self.peers.get(name)
             if peer is not None:
-                self.flush(peer, now)
+                try:
+                    self.flush(peer, now)
+                except FAULTS as fault:
+                    self.checking.impossible_for(fault, name, now)
 
     def flush(self, peer: Peer, now: float) -> None:
         """Send what may be sent."""
@@ -547,6 +534,11 @@ class Node:
             line.out += runs
             line.wrote_at = now
 
+    def owe_ack(self, peer: Peer, now: float) -> None:
+        """Acknowledge soon what came from a peer."""
+        self._to_acknowledge[peer.name] = None
+        self._acknowledge_at = min(self._acknowledge_at, now + self.config.ack_seconds)
+
     def acknowledge(self, peer: Peer, now: float) -> None:
         """Tell a peer how far this side is, if it does not know."""
         line, channel = peer.line, peer.channel
@@ -554,27 +546,34 @@ class Node:
             return
         channel.window = self.membership.window(is_client=peer.is_client)
         if channel.owes_ack:
-            self._to_write.append(line)
-            line.out.append(channel.ack())
-            line.wrote_at = now
+            self.write(line, channel.ack(), now)
 
     # Time
 
     def _tick(self, event: Tick, now: float) -> None:
-        if now >= self._acknowledge_at:
-            self._acknowledge_all(now)
-        self.keepalive.tick(now)
-        self.admission.tick(now)
-        self.dialing.tick(now)
-        if not now < self._look_at <= now + TICK_SECONDS:
+        self._do_guarded(self._acknowledge_due, now)
+        self._do_guarded(self.keepalive.tick, now)
+        self._do_guarded(self.admission.tick, now)
+        self._do_guarded(self.dialing.tick, now)
+        if is_due(self._look_at, now, TICK_SECONDS):
             self._look_at = now + TICK_SECONDS
-            self.membership.tick(now)
-            self._relieve_stuck(now)
+            self._do_guarded(self.membership.tick, now)
+            self._do_guarded(self.overflow.tick, now)
+            self._do_guarded(self.checking.tick, now)
             self.bring(Tick(self.membership.busy()), now)
-        elif _is_due(self.broker.next_at, now):
+        elif self.broker.next_at is not None and now >= self.broker.next_at:
             self.bring(event, now)
 
-    def _acknowledge_all(self, now: float) -> None:
+    def _do_guarded(self, tick: Callable[[float], None], now: float) -> None:
+        """Let a part do what is due; if it cannot, the others do all the same."""
+        try:
+            tick(now)
+        except FAULTS as fault:
+            self.checking.impossible(fault, None, now)
+
+    def _acknowledge_due(self, now: float) -> None:
+        if not is_due(self._acknowledge_at, now, self.config.ack_seconds):
+            return
         self._acknowledge_at = float("inf")
         owing, self._to_acknowledge = self._to_acknowledge, {}
         for name in owing:
@@ -589,19 +588,6 @@ class Node:
             goodbye = Goodbye(PROTOCOL, "sent more than it was given credit for")
             self.close(peer.line, goodbye, now)
 
-    def _relieve_stuck(self, now: float) -> None:
-        """Give up notifications for neighbours that hold others back and make no progress."""
-        for peer in self.flow.stuck(now):
-            given_up = peer.channel.shed(peer.channel.limits.buffer_bytes // 4)
-            self.count_losses(peer)
-            self.rows.dropped(peer, given_up, now)
-            for freed in self.flow.release(peer):
-                self.acknowledge(freed, now)
-
     def _stop(self, event: Stop, now: float) -> None:
         if self.stopping is None:
             self.stopping = Stopping(self, now)
-
-
-def _is_due(at: float | None, now: float) -> bool:
-    return at is not None and now >= at

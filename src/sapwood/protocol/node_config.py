@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from sapwood.protocol.config import BrokerConfig
-from sapwood.protocol.link.handshake import NEVER, SILENCE_SECONDS_MAX
+from sapwood.protocol.link.handshake import CHECKS, NEVER, SILENCE_SECONDS_MAX
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.neighbours import REFRESH, RESTART, refresh_features
 from sapwood.protocol.stabilize.beacon import BEACONS
@@ -55,9 +55,15 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     tree: TreeSettings = TreeSettings()
     raises_faults: bool = True
     """Whether an exception where there must be none is raised, as tests and simulations want it. A
-    live broker takes it for a fault of its own state, which it mends."""
+    live broker takes it for a fault of its own state, which it mends, or of a stream, which begins
+    anew."""
     recording: bool = False
     """Whether rows for a trace are among the effects."""
+
+    @property
+    def check_seconds(self) -> float:
+        """How often each side of a stream says how far it is, and looks for contradictions."""
+        return self.stabilization.refresh_seconds
 
     def limits(self, *, is_client: bool) -> LinkLimits | ClientLimits:
         """What a peer may cost."""
@@ -70,9 +76,9 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
         """
         scheme = self.stabilization.refresh
         if is_client:
-            return () if scheme == "off" else (REFRESH,)
+            return (CHECKS,) if scheme == "off" else (CHECKS, REFRESH)
         tree = (BEACONS,) if self.tree.protocol == BEACONS else ()
-        return (RESTART, *tree, *refresh_features(scheme))
+        return (RESTART, CHECKS, *tree, *refresh_features(scheme))
 
     def refresh_seconds(self, *, is_client: bool) -> float:
         """How often tables are compared, with clients or with brokers; zero for never."""

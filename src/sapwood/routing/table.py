@@ -55,6 +55,18 @@ class RoutingTable:
         for destination in self._entries:
             yield from self.of(destination)
 
+    def correct(self, destination: str, entry_id: str, filter: Filter | None) -> None:
+        """Let a filter be what its text means, or go if it means nothing.
+
+        Nobody else is told: what is derived from entries is derived from the right ones later.
+        """
+        own = self._entries.get(destination, {})
+        held = own.get(entry_id)
+        if filter is None:
+            own.pop(entry_id, None)
+        elif held is not None:
+            own[entry_id] = held._replace(filter=filter)
+
     def destinations(self) -> list[str]:
         """Those who have entries, in the order of their first ones."""
         return list(self._entries)

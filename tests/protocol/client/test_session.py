@@ -73,10 +73,10 @@ def test_the_whole_of_a_short_life() -> None:
             network="n",
             id="c",
             session=7,
+            features=("checks", "refresh"),
             credentials={"token": "t"},
             credit=play.session.channel.window,
             silence=8.0,
-            features=("refresh",),
         )
     ]
     inbox, number = play.session.subscribe(ALL)

@@ -14,6 +14,7 @@ from sapwood.protocol.link.handshake import (
     ALREADY_LINKED,
     BROKER,
     BUSY,
+    CHECKS,
     LINK_CODEC,
     PROTOCOL,
     REPLACED,
@@ -40,6 +41,7 @@ from sapwood.protocol.ports import (
     JoinFailed,
     Write,
 )
+from sapwood.protocol.stabilize.beacon import BEACONS
 
 LIMITS = LinkLimits(retry_first_seconds=1.0, retry_max_seconds=15.0)
 
@@ -60,11 +62,12 @@ def test_an_attempt_as_a_whole() -> None:
         network="sapwood",
         id="B1",
         session=1,
-        features=(RESTART, REFRESH),
+        features=(RESTART, CHECKS, BEACONS, REFRESH),
         refresh=30.0,
         routing="covering",
         credit=2**20,
         silence=10.0,
+        is_open=True,
     )
     assert node.handle(Connected(7, dial=1), 0.2) == [Write(7, LINK_CODEC.encode(hello))]
     (target,) = node.dialing.targets

@@ -25,7 +25,7 @@ def line(
     for number in range(1, count + 1):
         network.add_broker(f"B{number}", (f"B{number - 1}",) if number > 1 else ())
     linked = [(f"B{number - 1}", f"B{number}") for number in range(2, count + 1)]
-    assert network.driver.run_until(lambda: all(network.is_linked(*one) for one in linked), 5)
+    assert network.driver.run_until(lambda: all(network.is_joined(*one) for one in linked), 5)
     return network
 
 

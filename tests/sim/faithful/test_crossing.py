@@ -6,21 +6,28 @@ from random import Random
 
 import pytest
 
+from sapwood.protocol.stabilize.settings import TreeSettings
 from sapwood.sim.faithful.network import FaithfulNetwork
 from sim.faithful.loading import QUICK_LINK, Publisher, sequences
 
+BEACONS = TreeSettings()
+NO_BEACONS = TreeSettings(protocol="off")
 
-def dialling_each_other(seed: int, delay: tuple[float, float]) -> FaithfulNetwork:
-    network = FaithfulNetwork(Random(seed), config={"link": QUICK_LINK}, delay=delay)
+
+def dialling_each_other(
+    seed: int, delay: tuple[float, float], tree: TreeSettings = BEACONS
+) -> FaithfulNetwork:
+    config = {"link": QUICK_LINK, "tree": tree}
+    network = FaithfulNetwork(Random(seed), config=config, delay=delay)
     network.add_broker("B1", ("B2",))
     network.add_broker("B2", ("B1",))
     return network
 
 
-def cross_at_first(seeds: range, delay: tuple[float, float]) -> None:
+def cross_at_first(seeds: range, delay: tuple[float, float], tree: TreeSettings) -> None:
     """The first connections: neither side dials again."""
     for seed in seeds:
-        network = dialling_each_other(seed, delay)
+        network = dialling_each_other(seed, delay, tree)
         network.driver.run(5)
         assert network.is_linked("B1", "B2")
         assert network.driver.connections <= 2, seed
@@ -45,9 +52,12 @@ def cross_again(seeds: range, delay: tuple[float, float]) -> None:
         assert left.reports == []
 
 
+@pytest.mark.parametrize("tree", [BEACONS, NO_BEACONS], ids=["beacons", "no beacons"])
 @pytest.mark.parametrize("delay", [(0.0, 0.0), (0.02, 0.02), (0.0, 0.3)])
-def test_one_of_two_connections_that_cross_stays(delay: tuple[float, float]) -> None:
-    cross_at_first(range(60), delay)
+def test_one_of_two_connections_that_cross_stays(
+    delay: tuple[float, float], tree: TreeSettings
+) -> None:
+    cross_at_first(range(60), delay, tree)
 
 
 @pytest.mark.parametrize("delay", [(0.02, 0.02), (0.0, 0.3)])

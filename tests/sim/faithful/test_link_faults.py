@@ -105,6 +105,7 @@ def test_an_idle_connection_is_kept_alive() -> None:
     assert end.received > before + 1000
     assert network.count("connections_lost") == 0
     assert network.driver.connections == 1
+    assert network.faults() == {}
 
 
 def test_an_outage_of_ten_times_the_buffer_is_counted_to_the_last_notification() -> None:
@@ -173,7 +174,7 @@ def test_a_slow_neighbour_slows_its_publishers_and_nobody_else() -> None:
     limits = changed(buffer_bytes=128 * 1024, window_bytes=16 * 1024)
     network = line(2, link=limits)
     network.add_broker("B3", ("B1",))
-    assert network.driver.run_until(lambda: network.is_linked("B1", "B3"), 5)
+    assert network.driver.run_until(lambda: network.is_joined("B1", "B3"), 5)
     slow = client(network, "slow.1", "B2", "to = 'both'")
     quick = client(network, "quick.1", "B3", "to = 'both' or to = 'quick'")
     client(network, "both.1", "B1", buffer_bytes=2**17)
@@ -199,7 +200,7 @@ def test_a_neighbour_that_stands_still_holds_others_back_for_the_stated_time_onl
     )
     network = line(2, link=limits)
     network.add_broker("B3", ("B1",))
-    assert network.driver.run_until(lambda: network.is_linked("B1", "B3"), 5)
+    assert network.driver.run_until(lambda: network.is_joined("B1", "B3"), 5)
     stuck = client(network, "stuck.1", "B2", "n >= 0", silence_seconds=60.0)
     quick = client(network, "quick.1", "B3", "n >= 0")
     client(network, "load.1", "B1", buffer_bytes=2**17)

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from protocol.link import test_admission as admission
 from sapwood.protocol.client.deliveries import Deliveries
 from sapwood.protocol.client.publishing import Publishing
 from sapwood.protocol.client.streams import Streams
@@ -55,7 +56,8 @@ def scene_of(test: Callable[[], None]) -> Callable[[], Iterable[str]]:
 
 
 def crossed_at_first() -> None:
-    crossing.cross_at_first(range(30, 90), (0.0, 0.3))
+    """Without beacons frames of the stream come at once; with them, only after it has its place."""
+    crossing.cross_at_first(range(30, 90), (0.0, 0.3), crossing.NO_BEACONS)
 
 
 def orderly_restart() -> None:
@@ -213,7 +215,9 @@ MUTANTS = {
     "given up is not counted": Mutant(Channel, "miss", nothing),
     "losses are not reported": Mutant(Gaps, "_missed_here", lambda _: lambda *_: []),
     "back-off never ends": Mutant(Dialing, "_fail", attempts_end),
-    "in flight is repeated": Mutant(Publishing, "begin_anew", repeated_to_the_next_broker),
+    "in flight is repeated": Mutant(
+        Publishing, "begin_anew", repeated_to_the_next_broker, swarm_of(45, 107)
+    ),
     "restored at once": Mutant(
         Restoration, "is_active", restored_at_once, swarm_of(103, 105, 240, 253)
     ),
@@ -234,7 +238,12 @@ MUTANTS = {
         Dialing, "_is_forgotten", last_welcome_wins, scene_of(crossed_at_first)
     ),
     "whoever has the name is sent away": Mutant(
-        Admission, "_unanswered", challenged_whoever_it_is, swarm_of(2605, 3577)
+        Admission,
+        "_unanswered",
+        challenged_whoever_it_is,
+        scene_of(
+            admission.test_a_broker_that_came_back_while_its_dead_line_was_challenged_keeps_its_name
+        ),
     ),
     "neighbours are not looked back at": Mutant(
         Membership, "_look_back", nothing, swarm_of(502, 414, 509)

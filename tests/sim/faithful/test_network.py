@@ -79,7 +79,8 @@ def test_nobody_dials_a_hidden_broker_but_its_clients() -> None:
 @pytest.mark.parametrize("how", list(Crash))
 def test_a_broker_comes_back_with_its_next_session_and_its_data_directory(how: Crash) -> None:
     network = line(3)
-    assert network.sites["B2"].data.neighbours == ("B1", "B3")
+    site = network.sites["B2"]
+    assert network.driver.run_until(lambda: site.data.neighbours == ("B1", "B3"), 5)
     network.crash("B2", how)
     assert "B2" not in network.nodes
     assert network.is_formed("B1", "B2")
@@ -88,7 +89,7 @@ def test_a_broker_comes_back_with_its_next_session_and_its_data_directory(how: C
     assert (node.config.session, node.config.expected) == (2, ("B1", "B3"))
     assert network.restart("B2") is node
     assert network.driver.run_until(
-        lambda: network.is_linked("B1", "B2") and network.is_linked("B2", "B3"), 20
+        lambda: network.is_joined("B1", "B2") and network.is_joined("B2", "B3"), 20
     )
 
 

@@ -9,7 +9,7 @@ import msgspec
 from sapwood.errors import ParameterError
 from sapwood.filters.ids import SessionId
 from sapwood.protocol.link.channel import ChannelLimits
-from sapwood.protocol.link.handshake import CLIENT, COUNT_MAX, Hello, Resume
+from sapwood.protocol.link.handshake import CHECKS, CLIENT, COUNT_MAX, Hello, Resume
 from sapwood.protocol.neighbours import REFRESH
 from sapwood.wire.frames import BODY_BYTES_MAX
 from sapwood.wire.heads import PUBLISHER_BYTES_MAX
@@ -34,6 +34,11 @@ class SessionConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How long the first connection is tried for."""
     silence_seconds: float = 10.0
     """Time without a sign of the broker after which another connection is looked for."""
+    check_seconds: float = 30.0
+    """How often each side of the stream says how far it is, and looks whether it contradicts
+    itself."""
+    raises_faults: bool = True
+    """Whether something that cannot happen is raised; else the stream begins anew."""
 
     @property
     def name(self) -> str:
@@ -68,7 +73,7 @@ class SessionConfig(msgspec.Struct, frozen=True, kw_only=True):
             order=order,
             streams=streams,
             is_astray=is_astray,
-            features=(REFRESH,),
+            features=(CHECKS, REFRESH),
         )
 
 

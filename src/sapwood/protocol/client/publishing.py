@@ -89,6 +89,11 @@ class Publishing:
         self._frames_bytes += len(frame)
         return self.sequence
 
+    def derive(self) -> None:
+        """Count again how much waits: a wrong number could make publishers wait for ever."""
+        self._frames_bytes = sum(map(len, self._frames))
+        self._in_flight_bytes = sum(len(batch.data) for batch in self._in_flight)
+
     # The stream
 
     def move_into(self, channel: Channel) -> None:

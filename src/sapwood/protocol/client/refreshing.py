@@ -69,7 +69,9 @@ class Refreshing:
     def due(self, now: float) -> list[Message]:
         """What has to be sent now."""
         messages, self._answers = self._answers, []
-        if self.seconds and is_due(self.at, now, self.seconds):
+        if not self.seconds:
+            self.at = inf
+        elif is_due(self.at, now, self.seconds):
             self.at = now + self.seconds
             wanted, advertised = (digest(self._lines(one).items()) for one in _TABLES)
             messages.append(Refresh("", wanted, advertised))

@@ -29,6 +29,7 @@ class Search:
         """The number of the attempt that counts; answers to others come too late."""
         self.give_up_at = inf
         """When the search ends if nothing was found."""
+        self._known = tuple(servers)
         self._servers = list(servers)
         self._untried: list[str] = []
         """Servers that were not tried in this round."""
@@ -53,16 +54,40 @@ class Search:
 
     def found(self) -> None:
         """Begin with this server next time, without a pause, however long that takes."""
-        at = self._servers.index(self.address)
+        at = self._servers.index(self.address) if self.address in self._servers else 0
         self._servers = self._servers[at:] + self._servers[:at]
         self._pause_seconds = RETRY_SECONDS_FIRST
         self.give_up_at = inf
 
+    def derive(self, *, may_give_up: bool) -> None:
+        """Know the servers again that were given, and the rest as it can be."""
+        if not _is_turned(self._servers, self._known):
+            self._servers = list(self._known)
+        if type(self._untried) is not list or not {*self._untried} <= {*self._known}:
+            self._untried = []
+        if type(self.dial) is not int:
+            self.dial = 0
+        if type(self.give_up_at) is not float or not may_give_up:
+            self.give_up_at = inf
+
     def pause(self, now: float, *, may_resume: bool) -> float | None:
         """When the next round begins; None if that would be too late."""
         seconds = self._pause_seconds
+        if not _is_between(RETRY_SECONDS_FIRST, seconds, RETRY_SECONDS_MAX):
+            seconds = RETRY_SECONDS_FIRST
         if now + seconds >= self.give_up_at:
             return None
         longest = RETRY_SECONDS_MAX_KEPT if may_resume else RETRY_SECONDS_MAX
         self._pause_seconds = min(2 * seconds, longest)
         return now + seconds * self._random.uniform(0.5, 1.0)
+
+
+def _is_turned(servers: object, known: tuple[str, ...]) -> bool:
+    """Whether these are the known servers, beginning with any of them."""
+    if type(servers) is not list or len(servers) != len(known):
+        return False
+    return any(servers == [*known[at:], *known[:at]] for at in range(max(1, len(known))))
+
+
+def _is_between(least: float, value: object, most: float) -> bool:
+    return type(value) is float and least <= value <= most

@@ -6,44 +6,46 @@ nothing is lost and nothing repeated. With another broker, or one that was start
 stream begins: requests are sent again, every subscription gets a `Gap`, and publications that the
 old broker had not acknowledged are unconfirmed.
 
-The calls of the application change the state and say by `wants_flush` that something waits; `flush`
-gives the effects of all calls since the last one, so that what is published in one turn leaves in
-one write.
+The calls of the application (``outbound``) change the state and say by `wants_flush` that something
+waits; `flush` gives the effects of all calls since the last one, so that what is published in one
+turn leaves in one write.
+
+A stream that contradicts itself ends in the same way as one whose broker was lost. Both sides look
+for that now and then, and compare (`sapwood.protocol.link.checking` does it for brokers).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
 from math import inf
 from random import Random
 from typing import Final
 
 from sapwood.errors import FrameError
-from sapwood.filters.filter import Filter
-from sapwood.filters.values import Value
 from sapwood.protocol.client.config import SessionConfig
-from sapwood.protocol.client.deliveries import Deliveries, Gap, Inbox
+from sapwood.protocol.client.deliveries import Gap
 from sapwood.protocol.client.inbound import Inbound
+from sapwood.protocol.client.outbound import ACK_SECONDS, Outbound
 from sapwood.protocol.client.outputs import (
     Accepted,
     Closed,
     Failed,
-    IndexWanted,
     Offline,
     Online,
     Ponged,
     Readable,
     Unconfirmed,
 )
-from sapwood.protocol.client.publishing import Publishing
-from sapwood.protocol.client.refreshing import Refreshing
-from sapwood.protocol.client.requests import OpenRequest, Requests
-from sapwood.protocol.client.search import Search
+from sapwood.protocol.client.search import RETRY_SECONDS_MAX, Search
 from sapwood.protocol.client.streams import Streams
+from sapwood.protocol.due import is_due
 from sapwood.protocol.events import Tick
+from sapwood.protocol.faults import FAULTS
 from sapwood.protocol.link.channel import Channel
 from sapwood.protocol.link.handshake import (
     BAD_CREDENTIALS,
+    CHECKS,
+    CONTRADICTION,
     FINAL_CODES,
     LEAVING,
     PROTOCOL,
@@ -52,6 +54,7 @@ from sapwood.protocol.link.handshake import (
     SLOW_CONSUMER,
     VERSIONS,
     Ack,
+    Check,
     GivenUp,
     Goodbye,
     LinkMessage,
@@ -59,10 +62,16 @@ from sapwood.protocol.link.handshake import (
     Pong,
     Welcome,
 )
-from sapwood.protocol.link.keepalive import excuse_standstill, is_dead, look_seconds, wants_ping
+from sapwood.protocol.link.keepalive import (
+    LOOK_SECONDS_MAX,
+    excuse_standstill,
+    is_dead,
+    look_seconds,
+    wants_ping,
+)
 from sapwood.protocol.link.line import HANDSHAKE_SECONDS, Frames, Line
 from sapwood.protocol.link.states import SESSION, LineState, SessionState, following
-from sapwood.protocol.messages import CODEC, Advertise, Message, Subscribe
+from sapwood.protocol.messages import CODEC
 from sapwood.protocol.ports import (
     Abort,
     Close,
@@ -73,48 +82,48 @@ from sapwood.protocol.ports import (
     Disconnected,
     DriverEvent,
     Stop,
-    Write,
 )
 
-ACK_SECONDS: Final = 0.02
-"""Longest time until what came is acknowledged."""
+LOST: Final = "the broker was lost"
+CONTRADICTED: Final = "the stream contradicted itself"
+NO_CONNECTION: Final = "what is known of this connection makes no sense"
 
-_ENDINGS: Final = frozenset({SLOW_CONSUMER, PROTOCOL, REPLACED})
+ERRORS_MAX: Final = 2
+"""After so many connections that ended because what was sent made no sense, and a new stream, the
+session gives up."""
+
+_TRYING: Final = (SessionState.DIALING, SessionState.CALLING)
+
+_ENDINGS: Final = frozenset({SLOW_CONSUMER, REPLACED})
 """Reasons of a broker to end a connection after which trying again would be no better."""
 
 
-class ClientSession:
+class ClientSession(Outbound):
     """The session of one client, across connections and brokers."""
 
     def __init__(self, config: SessionConfig, random: Random) -> None:
-        self.config = config
-        self.name = config.name
-        self.state = SessionState.IDLE
+        super().__init__(config)
         self.deadline = inf
-        self.wants_flush = False
-        """Whether calls of the application wait for `flush`."""
+        self.counts: Counter[str] = Counter()  # of faults that were found
         self.broker = ""
         """The broker of this session, or the last one."""
         self.advertisements_required = False
-        self.publishing = Publishing(self.name, config.buffer_bytes)
-        self.deliveries = Deliveries()
-        self.requests = Requests()
-        self.refreshing = Refreshing(self.name, self.requests)
         self._inbound = Inbound(self.publishing, self.requests, self.deliveries, self.refreshing)
-        self.channel = Channel(config.limits)
         self._search = Search(config.servers, random)
         self._problem = Failed("no server was dialled")
         """Why the last attempt did not succeed."""
-        self._line: Line | None = None
         self._streams = Streams()
-        self._last_ping = 0
+        self._has_checks = False
+        """Whether the broker compares how far both sides are."""
+        self._errors = 0
+        """Connections in a row that the broker ended because what came made no sense."""
+        self._gap_reason = LOST
+        """Why the stream before the next one ended."""
         self._confirming = 0
         """The number of the ping whose answer confirms what a resumed stream had brought."""
-        self._effects: list[object] = []
         self._call_until = inf
         self._retry_at = inf
         self._look_at = inf
-        self._acknowledge_at = inf
 
     def __repr__(self) -> str:
         return f"<session {self.name} {self.state} {self.broker}>"
@@ -131,11 +140,6 @@ class ClientSession:
         """The server that was dialled last."""
         return self._search.address
 
-    @property
-    def order(self) -> int:
-        """How much was published and received, in the client's own order."""
-        return self.deliveries.received + self.publishing.sequence - self.publishing.waiting
-
     # Calls of the application
 
     def open(self, now: float) -> None:
@@ -143,66 +147,6 @@ class ClientSession:
         if self._advance("open"):
             self._search.give_up_at = now + self.config.connect_seconds
             self._begin_round(now)
-            self.wants_flush = True
-
-    def publish(
-        self,
-        attributes: Mapping[str, Value],
-        payload: bytes = b"",
-        *,
-        published_at: float,
-        expires_in: float | None = None,
-    ) -> int:
-        """Publish attributes that were checked; the sequence number."""
-        self.wants_flush = True
-        return self.publishing.add(attributes, payload, published_at, expires_in)
-
-    def subscribe(
-        self, filter: Filter, *, buffer: int = 10_000, settle: bool = True, gaps: bool = True
-    ) -> tuple[Inbox, int]:
-        """Begin a subscription; where it is delivered, and the number of the request.
-
-        With `settle` it is answered when the whole network knows; else the number is zero.
-        """
-        request = self.requests.open(Subscribe, str(filter), settle=settle)
-        self._send(request.message)
-        inbox = Inbox(request.name, filter, buffer, yields_gaps=gaps)
-        if self.deliveries.add(inbox):
-            self._effects.append(IndexWanted())
-        return inbox, request.number
-
-    def unsubscribe(self, name: str, *, settle: bool = False) -> int:
-        """End a subscription; the number of the request, or zero if no answer will come."""
-        return self._end(name, settle=settle) if self.deliveries.remove(name) else 0
-
-    def advertise(self, filter: Filter, *, settle: bool = True) -> OpenRequest:
-        """Say what will be published."""
-        request = self.requests.open(Advertise, str(filter), settle=settle)
-        self._send(request.message)
-        return request
-
-    def unadvertise(self, name: str, *, settle: bool = True) -> int:
-        """Take an advertisement back; the number of the request."""
-        return self._end(name, settle=settle)
-
-    def survey(self) -> int:
-        """Ask what the network looks like; the number of the request."""
-        survey = self.requests.survey()
-        self._send(survey)
-        return survey.request
-
-    def ping(self) -> int:
-        """Ask the broker whether it is there; the number of the ping. There is a connection."""
-        self._last_ping += 1
-        self.wants_flush = True
-        if self._line is not None:
-            self._line.say(Ping(self._last_ping))
-        return self._last_ping
-
-    def make_room(self) -> None:
-        """Something was read: perhaps the broker may send more."""
-        if self.channel.withheld:
-            self._acknowledge()
             self.wants_flush = True
 
     def close(self, now: float) -> None:
@@ -227,23 +171,11 @@ class ClientSession:
     def flush(self, now: float) -> list[object]:
         """Send what may be sent; the effects of all calls since the last time."""
         self.wants_flush = False
-        self._flush()
+        try:
+            self._flush()
+        except FAULTS as fault:
+            self._impossible(fault, now)
         return self._take_effects(now)
-
-    def _end(self, name: str, *, settle: bool) -> int:
-        message = self.requests.end(name, settle=settle)
-        if message is None:
-            return 0
-        self._send(message)
-        return message.request
-
-    def _send(self, message: Message) -> None:
-        """Send a control message, behind all that was published before."""
-        self.wants_flush = True
-        self.publishing.move_into(self.channel)
-        self.channel.push_control(CODEC.encode(message))
-        if self.channel.withheld:
-            self._acknowledge()  # the answer must not wait behind notifications nobody reads
 
     # The driver
 
@@ -251,44 +183,48 @@ class ClientSession:
         """Take an event; what the driver has to do because of it, in order."""
         if type(event) is Data:
             return self.receive(event.connection, event.data, now)
-        if isinstance(event, Tick):
-            self._tick(now)
-        elif isinstance(event, Connected):
-            self._connected(event, now)
-        elif isinstance(event, DialFailed):
-            self._dial_failed(event, now)
-        elif isinstance(event, Disconnected):
-            self._disconnected(event, now)
-        elif isinstance(event, Stop):
-            self.close(now)
+        try:
+            if isinstance(event, Tick):
+                self._tick(now)
+            elif isinstance(event, Connected):
+                self._connected(event, now)
+            elif isinstance(event, DialFailed):
+                self._dial_failed(event, now)
+            elif isinstance(event, Disconnected):
+                self._disconnected(event, now)
+            elif isinstance(event, Stop):
+                self.close(now)
+        except FAULTS as fault:
+            self._impossible(fault, now)
         return self._take_effects(now)
 
     def receive(self, connection: int, data: bytes, now: float) -> list[object]:
         """Take what came over a connection; what the driver has to do because of it."""
         line = self._line
-        if line is not None and line.number == connection:
-            self._read(line, data, now)
+        try:
+            if line is not None and line.number == connection:
+                self._read(line, data, now)
+        except FAULTS as fault:
+            self._impossible(fault, now)
         return self._take_effects(now)
 
     def _take_effects(self, now: float) -> list[object]:
         line = self._line
         if line is not None and line.out:
-            self._write(line, now)
+            try:
+                self._write(line, now)
+            except FAULTS as fault:
+                self._impossible(fault, now)
         woken = self.deliveries.woken
         if woken:
             self._effects += [Readable(inbox.name) for inbox in woken]
             woken.clear()
         effects = self._effects
         self._effects = []
-        times = (self._call_until, self._retry_at, self._look_at, self._acknowledge_at)
-        self.deadline = min(*times, self.refreshing.at)
+        times = [self._call_until, self._retry_at, self._look_at, self._acknowledge_at]
+        times.append(self.refreshing.at)
+        self.deadline = min(times) if all(type(at) is float for at in times) else now
         return effects
-
-    def _write(self, line: Line, now: float) -> None:
-        """Write all that is to be written over a connection."""
-        if line.out:
-            line.wrote_at = now
-            self._effects.append(Write(line.number, line.take()))
 
     def _advance(self, what: str) -> bool:
         """Go to the next state; whether that was possible."""
@@ -298,35 +234,116 @@ class ClientSession:
         return state is not None
 
     def _tick(self, now: float) -> None:
-        if now >= self._acknowledge_at:
+        """Do what is due. A time that makes no sense is due (`sapwood.protocol.due`)."""
+        if is_due(self._acknowledge_at, now, ACK_SECONDS):
             self._acknowledge()
-        if now >= self._retry_at and self._advance("due"):
+        self._stand_by_state(now)
+        state = self.state
+        if state is SessionState.WAITING and is_due(self._retry_at, now, RETRY_SECONDS_MAX):
             self._retry_at = inf
+            self._advance("due")
             self._begin_round(now)
-        if now >= self._call_until:
-            self._attempt_failed(
-                Failed(f"{self.address} does not answer within {HANDSHAKE_SECONDS} s"), now
-            )
-        if now >= self._look_at and self._line is not None:
-            self._look_after(self._line, now)
-        self._refresh(now)
+        elif state in _TRYING and is_due(self._call_until, now, 2 * HANDSHAKE_SECONDS):
+            reason = f"{self.address} does not answer within {HANDSHAKE_SECONDS} s"
+            self._attempt_failed(Failed(reason), now)
+        elif state is SessionState.CONNECTED and self._line is not None:
+            if is_due(self._check_at, now, self.config.check_seconds):
+                self._check(self._line, now)
+            elif is_due(self._look_at, now, LOOK_SECONDS_MAX):
+                self._look_after(self._line, now)
+            self._refresh(now)
 
-    def _refresh(self, now: float) -> None:
-        """Let the broker compare, or answer what it asked."""
-        for message in self.refreshing.due(now):
-            self._send(message)
-        self._flush()
+    # Contradictions
+
+    def _stand_by_state(self, now: float) -> None:
+        """What is kept beside the state follows from it."""
+        line = self._line
+        self.publishing.derive()
+        self._streams.derive()
+        self._search.derive(may_give_up=not self.broker)
+        self.channel.is_held = False
+        if self.state is not SessionState.WAITING:
+            self._retry_at = inf
+        if self.state not in _TRYING:
+            self._call_until = inf
+        if self.state is not SessionState.CONNECTED:
+            self._look_at = inf
+            self.refreshing.lost()
+        if self.state is SessionState.CONNECTED:
+            if line is None or not line.is_open or not self.channel.connected:
+                self.counts[CONTRADICTION] += 1
+                self._end_line(NO_CONNECTION)
+                self._lost(NO_CONNECTION, now)
+        elif self.state is SessionState.CLOSING:
+            if line is None and self._advance("gone"):
+                self._effects.append(Closed())
+        elif self.state is not SessionState.CALLING:
+            self._end_line(NO_CONNECTION)
+
+    def _end_line(self, reason: str) -> None:
+        if self._line is not None:
+            self._effects.append(Abort(self._line.number, reason))
+            self._line = None
+
+    def _check(self, line: Line, now: float) -> None:
+        """Look for contradictions; if there are none, tell the broker how far this side is."""
+        self._check_at = now + self.config.check_seconds
+        channel = self.channel
+        if not channel.is_sound:
+            self._contradicts("this side of the stream was spoilt", now)
+        elif not channel.is_connection_sound or not line.is_sound(now):
+            self.counts[CONTRADICTION] += 1
+            self._drop(line, NO_CONNECTION, now)
+        elif self._has_checks:
+            channel.window = channel.limits.window_bytes
+            line.out += (channel.ack(), channel.check())
+
+    def _heard_check(self, line: Line, check: Check, now: float) -> None:
+        found = self.channel.disagreement(check)
+        if found is not None and found.ends_stream:
+            self._contradicts(found.what, now)
+        elif found is not None:
+            self.counts[CONTRADICTION] += 1
+            self._drop(line, found.what, now, Goodbye(PROTOCOL, found.what))
+
+    def _contradicts(self, reason: str, now: float) -> None:
+        """The stream cannot go on: the next connection begins a new one."""
+        self.counts[CONTRADICTION] += 1
+        self._end_stream()
+        if self._line is not None:
+            self._drop(self._line, reason, now, Goodbye(CONTRADICTION, reason))
+
+    def _end_stream(self) -> None:
+        """Nothing is believed of the stream; what was never handed over goes into the next one."""
+        self._gap_reason = CONTRADICTED
+        self._streams.end()
+        self.channel = Channel(self.config.limits)
+        lost = self.publishing.begin_anew(self.channel)
+        self._effects += [Unconfirmed(first, last) for first, last in lost]
+
+    def _impossible(self, fault: Exception, now: float) -> None:
+        """Something raised that nothing should: the stream begins anew."""
+        if self.config.raises_faults:
+            raise fault
+        self.counts["impossible"] += 1
+        self._call_until = self._retry_at = self._look_at = self._acknowledge_at = inf
+        self._errors = self._confirming = self._last_ping = 0
+        was_trying = self.state in _TRYING
+        self._end_line(NO_CONNECTION)
+        self._stand_by_state(now)
+        self._end_stream()
+        if was_trying:
+            self._attempt_failed(Failed(NO_CONNECTION), now)
 
     def _look_after(self, line: Line, now: float) -> None:
         """Keep a connection alive, or notice that it is dead."""
         patience = self.config.silence_seconds
         excuse_standstill(line, self._look_at, now)
+        self._look_at = now + look_seconds(line, patience)
         if is_dead(line, patience, now):
             self._drop(line, f"the broker was silent for {patience} s", now)
-            return
-        if wants_ping(line, patience, now):
+        elif wants_ping(line, patience, now):
             line.say(Ping())
-        self._look_at = now + look_seconds(line, patience)
 
     # Finding a broker
 
@@ -343,9 +360,7 @@ class ClientSession:
         """Try the next server; if none is left, wait, or give up if it is too late."""
         self._problem = problem
         self._call_until = inf
-        if self._line is not None:
-            self._effects.append(Abort(self._line.number, problem.reason))
-            self._line = None
+        self._end_line(problem.reason)
         dial = self._search.next()
         if problem.code in FINAL_CODES:
             self._advance("refused for good")
@@ -370,6 +385,8 @@ class ClientSession:
             self._effects.append(Abort(event.connection, "nobody waits for this any more"))
             return
         self._call_until = now + HANDSHAKE_SECONDS
+        if not self.channel.is_sound:
+            self._contradicts(NO_CONNECTION, now)
         line = Line(event.connection, LineState.CALLING, now, address=event.address)
         self._line = line
         line.say(self._streams.hello(self.config, self.channel, self.order))
@@ -454,7 +471,13 @@ class ClientSession:
     def _hear(self, line: Line, message: LinkMessage, now: float) -> None:
         """The broker says something about the connection."""
         if isinstance(message, Ack):
+            before = self.channel.acknowledged
             self.channel.acknowledge(message)
+            if self.channel.acknowledged != before:
+                self._errors = 0
+            elif message.received != before:
+                self._contradicts(f"{message.received} frames acknowledged after {before}", now)
+                return
             self._accepted()
             self._flush()
         elif isinstance(message, GivenUp):
@@ -463,6 +486,8 @@ class ClientSession:
             self.channel.miss(message.count)
             self._acknowledge_at = min(self._acknowledge_at, now + ACK_SECONDS)
             self.deliveries.report(Gap(message.count, "this client did not keep up"))
+        elif isinstance(message, Check):
+            self._heard_check(line, message, now)
         elif isinstance(message, Ping):
             line.say(Pong(message.number))
         elif isinstance(message, Pong):
@@ -480,14 +505,17 @@ class ClientSession:
 
     def _told_goodbye(self, line: Line, goodbye: Goodbye, now: float) -> None:
         reason = goodbye.reason or goodbye.code
-        if goodbye.code in _ENDINGS and self._advance("sent away"):
-            self._effects.append(Abort(line.number, reason))
-            self._line = None
+        before = self._errors if self._errors in range(ERRORS_MAX + 1) else 0
+        self._errors = before + (goodbye.code == PROTOCOL)
+        if (goodbye.code in _ENDINGS or self._errors > ERRORS_MAX) and self._advance("sent away"):
+            self._end_line(reason)
             self._rest()
             self._effects.append(Failed(f"broker {self.broker}: {reason}", True, goodbye.code))
             return
         if goodbye.code == SHUTDOWN:
             self.publishing.call_back(self.channel.acknowledged)
+        elif goodbye.code == CONTRADICTION or self._errors == ERRORS_MAX:
+            self._end_stream()
         self._drop(line, reason, now)
 
     # A new connection
@@ -495,8 +523,8 @@ class ClientSession:
     def _answered_call(self, line: Line, message: LinkMessage, now: float) -> None:
         """The broker answers the hello."""
         if isinstance(message, Goodbye):
-            reason = message.reason or message.code
             self._streams.answered()
+            reason = message.reason or message.code
             self._attempt_failed(Failed(reason, True, message.code, message.broker), now)
         elif not isinstance(message, Welcome):
             raise FrameError("a Hello is answered by Welcome or Goodbye")
@@ -515,6 +543,8 @@ class ClientSession:
         self._advance("welcome")
         self._call_until = inf
         self._search.found()
+        self._has_checks = CHECKS in welcome.features
+        self._check_at = now + self.config.check_seconds
         self._look_at = now + look_seconds(line, self.config.silence_seconds)
         if welcome.resumed is None:
             self._begin_anew(welcome)
@@ -565,35 +595,5 @@ class ClientSession:
         self._effects += answers
         if not is_first:
             self.deliveries.change_broker()
-            self.deliveries.report(Gap(0, f"the broker was lost; now connected to {welcome.id}"))
-
-    # Sending
-
-    def _flush(self) -> None:
-        """Send what may be sent.
-
-        What came before is acknowledged first, so that a trace knows what a publication may have
-        been caused by. An acknowledgement never waits behind publications: they may be waiting
-        for the broker, and the broker for it.
-        """
-        channel, line = self.channel, self._line
-        self.publishing.move_into(channel)
-        if line is None or not channel.connected or self.state is not SessionState.CONNECTED:
-            return
-        runs = channel.take()
-        if runs:
-            self.publishing.handed_over(channel)
-            if channel.owes_ack:
-                line.out.append(channel.ack())
-            line.out += runs
-
-    def _acknowledge(self) -> None:
-        """Tell the broker what came, and how much may come.
-
-        Where nobody reads, it may not send more, unless an answer would wait behind that.
-        """
-        self._acknowledge_at = inf
-        channel = self.channel
-        channel.withheld = self.deliveries.is_full and not self.requests.is_waiting
-        if self._line is not None and channel.connected and channel.owes_ack:
-            self._line.out.append(channel.ack())
+            self.deliveries.report(Gap(0, f"{self._gap_reason}; now connected to {welcome.id}"))
+        self._gap_reason = LOST

@@ -54,6 +54,16 @@ class Streams:
         self.ask()
         return hello
 
+    def derive(self) -> None:
+        """Forget what cannot be right."""
+        if type(self.current) is not Stream:
+            self.current = None
+        if type(self.begun) is not int or not 0 <= self.begun <= COUNT_MAX:
+            self.begun = 0
+        self.is_astray, self._was_astray = bool(self.is_astray), bool(self._was_astray)
+        if type(self._left) is not dict or {*map(type, self._left.values())} - {Stream}:
+            self._left = {}
+
     def ask(self) -> None:
         """A hello was said: a broker may begin a stream."""
         self.begun += 1

@@ -9,12 +9,14 @@ it gets a link outside the tree.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 from hmac import compare_digest
 from typing import TYPE_CHECKING, Final
 
 from sapwood.errors import InvalidIdError
 from sapwood.filters.ids import SessionId
+from sapwood.protocol.due import is_due
 from sapwood.protocol.events import SurveyRequested
 from sapwood.protocol.link.flow import SLOW_POLICIES
 from sapwood.protocol.link.handshake import (
@@ -38,8 +40,8 @@ from sapwood.protocol.link.handshake import (
     refusal,
 )
 from sapwood.protocol.link.line import HANDSHAKE_SECONDS, Line
-from sapwood.protocol.link.membership import LinkPlace
 from sapwood.protocol.link.peer import Introduction, Peer
+from sapwood.protocol.link.placing import LinkPlace
 from sapwood.protocol.link.states import LineState
 from sapwood.protocol.messages import Refused, Surveyed
 from sapwood.protocol.neighbours import REFRESH
@@ -63,6 +65,9 @@ NO_CERTIFICATE: Final = (
 )
 
 
+NO_ANSWER: Final = "the network on this side does not answer; try again"
+
+
 class Stage(StrEnum):
     """How far the examination of a broker is."""
 
@@ -84,7 +89,7 @@ class Applicant:
         self.challenged = 0
         """The line over which the holder of its name was challenged."""
         self.until = 0.0
-        """When the challenge is over."""
+        """When the challenge is over, or the survey has taken too long."""
 
 
 class Admission:
@@ -101,8 +106,12 @@ class Admission:
     def next_at(self) -> float | None:
         """When somebody has taken too long."""
         times = [*self.greeting.values()]
-        times += [one.until for one in self.applicants.values() if one.stage is Stage.CHALLENGE]
+        times += [one.until for one in self.applicants.values()]
         return min(times, default=None)
+
+    def forget_everything(self) -> None:
+        """Begin anew: nobody is here."""
+        self.applicants, self.greeting = {}, {}
 
     def connected(self, line: Line, now: float) -> None:
         """Somebody has dialled."""
@@ -120,11 +129,43 @@ class Admission:
             line = node.lines.get(number)
             if line is None:
                 del self.greeting[number]
-            elif now >= until:
+            elif is_due(until, now, HANDSHAKE_SECONDS):
                 node.close(line, Goodbye(PROTOCOL, f"no Hello within {HANDSHAKE_SECONDS} s"), now)
         for applicant in list(self.applicants.values()):
-            if applicant.stage is Stage.CHALLENGE and now >= applicant.until:
+            if not is_due(applicant.until, now, self._seconds(applicant)):
+                continue
+            if applicant.stage is Stage.CHALLENGE:
                 self._unanswered(applicant, now)
+            else:
+                self._refuse(applicant.line, Goodbye(BUSY, NO_ANSWER), now)
+
+    def _seconds(self, applicant: Applicant) -> float:
+        """How long the present stage may take."""
+        if applicant.stage is Stage.CHALLENGE:
+            return CHALLENGE_SECONDS
+        return self._node.config.settle_patience + HANDSHAKE_SECONDS
+
+    def problems(self) -> Iterator[str]:
+        """What is wrong: somebody is examined whose line is not, or the other way round."""
+        lines = self._node.lines
+        for number, applicant in self.applicants.items():
+            if lines.get(number) is not applicant.line:
+                yield f"{applicant.line} is examined as number {number}"
+        for number in self.greeting:
+            if number not in lines:
+                yield f"a hello is expected on {number}, which is no line"
+
+    def derive(self, now: float) -> None:
+        """Forget whoever is not examined, and let nobody wait for ever."""
+        lines = self._node.lines
+        for number, applicant in list(self.applicants.items()):
+            if lines.get(number) is not applicant.line:
+                del self.applicants[number]
+        for number in [number for number in self.greeting if number not in lines]:
+            del self.greeting[number]
+        for line in lines.values():
+            if line.state is LineState.GREETING:
+                self.greeting.setdefault(line.number, now + HANDSHAKE_SECONDS)
 
     # Hello
 
@@ -164,8 +205,9 @@ class Admission:
         if name == node.config.id:
             return Goodbye(ID_IN_USE, f"this broker itself is {name!r}; choose another id")
         known = node.peers.get(name)
-        if known is not None and known.is_client != (hello.role == CLIENT):
-            other = "client" if known.is_client else "broker"
+        is_client = name in node.broker.clients
+        if known is not None and is_client != (hello.role == CLIENT):
+            other = "client" if is_client else "broker"
             return Goodbye(ID_IN_USE, f"there is a {other} {name!r}; choose another id")
         if hello.slow_policy and hello.slow_policy not in SLOW_POLICIES:
             policies = ", ".join(SLOW_POLICIES)
@@ -250,6 +292,7 @@ class Admission:
         if node.broker.is_restoring and applicant.hello.id in node.config.expected:
             self._admit(applicant.line, applicant.hello, now)
             return
+        applicant.until = now + self._seconds(applicant)
         applicant.survey = node.new_survey()
         node.bring(SurveyRequested(applicant.survey), now)
 
@@ -260,8 +303,7 @@ class Admission:
             if applicant.stage is not Stage.SURVEY or applicant.survey != answer.request:
                 continue
             if isinstance(answer, Refused) and BEACONS not in applicant.hello.features:
-                reason = "the network on this side does not answer; try again"
-                self._refuse(applicant.line, Goodbye(BUSY, reason), now)
+                self._refuse(applicant.line, Goodbye(BUSY, NO_ANSWER), now)
                 continue
             hello = applicant.hello
             found = () if isinstance(answer, Refused) else answer.brokers
@@ -295,7 +337,8 @@ class Admission:
         line.silence = hello.silence
         line.advance("admit")
         if resumed is not None and peer is not None:
-            place = node.membership.place(hello)
+            place = node.placing.place(hello)
+            peer.features = self._features(hello)
             node.say(line, self._welcome(hello, peer, place, peer.channel.received), now)
             in_place = peer.is_client or place.is_carrying
             node.membership.come_back(
@@ -303,7 +346,7 @@ class Admission:
             )
             return
         is_client = hello.role == CLIENT
-        place = node.membership.place(hello, is_alone=is_alone)
+        place = node.placing.place(hello, is_alone=is_alone)
         said = Introduction(
             name=name_of(hello),
             session=hello.session,
@@ -342,7 +385,7 @@ class Admission:
     def _resumed(self, hello: Hello) -> Resume | None:
         """The same, if this side has it too and it is theirs."""
         peer, resume = self._node.peers.get(name_of(hello)), self._asks_for(hello)
-        if peer is None or resume is None or peer.session != hello.session:
+        if peer is None or resume is None or peer.session != hello.session or peer.is_over:
             return None
         if peer.secret and not _is_same(resume.secret, peer.secret):
             return None

@@ -14,17 +14,23 @@ The other side says how many bytes of notifications it takes over a connection (
 messages need no credit, and acknowledgements are not even part of the stream, so no pair of
 streams can wait for each other.
 
+Counts in memory can be wrong after a fault, and a stream with a wrong count would lose or repeat
+for ever without anybody noticing. So both sides say now and then how far they are (`Check`), and
+each looks whether its own counts fit together (`problems`). A stream that contradicts itself ends,
+and both sides begin a new one.
+
 No input or output happens here: a driver moves the bytes, and asks when to acknowledge.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
-from sapwood.protocol.link.handshake import COUNT_MAX, LINK_CODEC, Ack, GivenUp
+from sapwood.protocol.faults import FAULTS
+from sapwood.protocol.link.handshake import COUNT_MAX, LINK_CODEC, Ack, Check, GivenUp
 from sapwood.protocol.link.spool import FrameRun, MemorySpool, Spool
 
 ACK_FRAMES: Final = 64
@@ -45,6 +51,14 @@ class ChannelLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Room reserved for control messages; beyond it the stream has failed."""
     window_bytes: int = 2**20
     """Notifications the other side may send ahead of what was taken over here."""
+
+
+class Disagreement(NamedTuple):
+    """The two sides of a stream have counted differently."""
+
+    what: str
+    ends_stream: bool
+    """Whether the stream is wrong, and not the connection only."""
 
 
 class Channel:
@@ -171,13 +185,19 @@ class Channel:
     def acknowledge(self, ack: Ack) -> list[FrameRun]:
         """The other side has taken frames over, and gives credit; the runs that are done with.
 
-        An acknowledgement of what was never sent is no acknowledgement.
+        One of what was never sent, or of less than before, acknowledges nothing: it contradicts
+        the stream (`can_be_acknowledged`). Credit is what the other side says, whatever was
+        believed here.
         """
-        self._credit = max(self._credit, ack.credit)
+        self._credit = ack.credit
         if not self.acknowledged < ack.received <= self.sent:
             return []
         frames, self.acknowledged = ack.received - self.acknowledged, ack.received
         return self.spool.release(frames)
+
+    def can_be_acknowledged(self, received: int) -> bool:
+        """Whether the other side can have taken over so many frames."""
+        return self.acknowledged <= received <= self.sent
 
     def shed(self, size: int) -> list[FrameRun]:
         """Give up the oldest notifications until no more than a size is left, if that can be.
@@ -279,12 +299,70 @@ class Channel:
             self._granted = max(self._granted, self._taken + self.window)
         return LINK_CODEC.encode(Ack(self.received, self._granted))
 
+    # Contradictions
+
+    def check(self) -> bytes:
+        """How far this side is, for the other side to compare."""
+        return LINK_CODEC.encode(Check(self.sent, self._spent))
+
+    def disagreement(self, check: Check) -> Disagreement | None:
+        """What the other side says and this one does not know, if so."""
+        if check.sent != self.received:
+            what = f"{check.sent} frames were sent, {self.received} came"
+            return Disagreement(what, ends_stream=True)
+        if check.spent != self._taken:
+            what = f"{check.spent} bytes of notifications were sent, {self._taken} came"
+            return Disagreement(what, ends_stream=False)
+        return None
+
     def problems(self) -> Iterator[str]:
-        """What is wrong with the counts of this side."""
+        """What is wrong with the counts of this side: then the stream cannot go on."""
+        counts = (self.sent, self.acknowledged, self.received, self.missed, self._sent_ever)
+        if not all(map(_is_count, (*counts, self._acknowledged_in, self.window))):
+            yield f"counts are {counts}, {self._acknowledged_in} and {self.window}"
+            return
         yield from self.spool.problems(self.sent - self.acknowledged)
-        if not 0 <= self.acknowledged <= self.sent:
+        if self.acknowledged > self.sent:
             yield f"{self.acknowledged} frames acknowledged of {self.sent} sent"
-        if not 0 <= self._acknowledged_in <= self.received:
+        if self._acknowledged_in > self.received:
             yield f"{self._acknowledged_in} frames acknowledged of {self.received} received"
-        if not 0 <= self.missed <= self.received:
+        if self.missed > self.received:
             yield f"{self.missed} frames missed of {self.received} received"
+        if self._sent_ever > self.last:
+            yield f"{self._sent_ever} frames sent of {self.last} there were"
+        if not 0 < self.window <= self.limits.window_bytes:
+            yield f"a window of {self.window} bytes; at most {self.limits.window_bytes} are allowed"
+        if self._half_full != self.limits.buffer_bytes >> 1:
+            yield f"half full at {self._half_full} bytes of {self.limits.buffer_bytes}"
+
+    def connection_problems(self) -> Iterator[str]:
+        """What is wrong with what counts for one connection only: the next begins with zero."""
+        if not self.connected:
+            return
+        counts = (self._credit, self._spent, self._granted, self._taken)
+        if not all(map(_is_count, counts)):
+            yield f"credit, spent, granted and taken are {counts}"
+        elif self._granted > self._taken + self.limits.window_bytes:
+            yield f"{self._granted} bytes granted after {self._taken} were taken"
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the stream can go on."""
+        return _is_none(self.problems)
+
+    @property
+    def is_connection_sound(self) -> bool:
+        """Whether it can go on over this connection."""
+        return _is_none(self.connection_problems)
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value <= COUNT_MAX
+
+
+def _is_none(problems: Callable[[], Iterator[str]]) -> bool:
+    """Whether there are no problems; values that cannot be looked at are one."""
+    try:
+        return next(problems(), None) is None
+    except FAULTS:
+        return False

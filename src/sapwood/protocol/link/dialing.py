@@ -10,9 +10,11 @@ the one before it. Each target goes through the states of ``states.TARGET``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from sapwood.protocol.due import is_due
 from sapwood.protocol.link.handshake import (
     ALREADY_LINKED,
     BROKER,
@@ -48,6 +50,7 @@ class Target:
         "at",
         "delay",
         "dial",
+        "has_joined",
         "has_linked",
         "hello",
         "is_sought",
@@ -75,6 +78,8 @@ class Target:
         self.peer = ""
         """The broker that was found there."""
         self.has_linked = False
+        self.has_joined = False
+        """Whether the link there was part of the tree, or stood by: then the driver knows of it."""
         self.problem = ""
         """Why the last attempt failed; empty if it did not."""
 
@@ -96,8 +101,7 @@ class Dialing:
         self._node = node
         self._random = random
         self._dials = 0
-        first = node.config.link.retry_first_seconds
-        self.targets = [Target(address, first) for address in node.config.joins]
+        self.targets = self._new_targets()
 
     @property
     def next_at(self) -> float | None:
@@ -112,15 +116,19 @@ class Dialing:
         if self._node.is_stopping:
             return
         for target in self.targets:
-            if target.state in _ON_THE_WAY and now >= target.at:
+            if type(target.state) is not TargetState or type(target.at) is not float:
+                target.state, target.at = TargetState.WAITING, now
+            if target.state in _ON_THE_WAY and is_due(target.at, now, HANDSHAKE_SECONDS):
                 self._late(target, now)
             elif target.state is TargetState.LINKED and not self._is_linked(target):
                 self._lost(target, now)
-            if target.state is TargetState.WAITING and now >= target.at:
+            if target.state is TargetState.WAITING and is_due(target.at, now, self._pause_max):
                 target.advance("due")
             if target.state is TargetState.QUEUED:
                 self._start(target, now)
 
+            if target.state is TargetState.LINKED and not target.has_joined:
+                self._look_whether_joined(target)
         if any(map(self._is_done, self.targets)):
             self.targets = [target for target in self.targets if not self._is_done(target)]
 
@@ -139,6 +147,57 @@ class Dialing:
         has_tried = target.has_linked or target.problem != ""
         is_waiting = target.state is TargetState.WAITING and has_tried
         return target.is_sought and is_waiting and not self._is_known(target)
+
+    @property
+    def _pause_max(self) -> float:
+        """Longest time that is ever waited."""
+        link = self._node.config.link
+        return max(link.retry_first_seconds, link.retry_max_seconds, NEIGHBOUR_RETRY_SECONDS_MAX)
+
+    def problems(self) -> Iterator[str]:
+        """What is wrong with the targets: whom to join is set from outside."""
+        config = self._node.config
+        if not self._joins_all():
+            addresses = tuple(target.address for target in self.targets)
+            yield f"targets are {addresses}, to be joined are {config.joins}"
+        for target in self.targets:
+            if target.state is TargetState.GIVEN_UP and self._may_not_give_up(target):
+                yield f"{target} though it is to be joined"
+            if not 0 < target.delay <= self._pause_max:
+                yield f"{target} waits for {target.delay} s"
+
+    def _joins_all(self) -> bool:
+        """Whether those to be joined are the first targets, and all others were sought."""
+        joins = self._node.config.joins
+        own, others = self.targets[: len(joins)], self.targets[len(joins) :]
+        if tuple(target.address for target in own) != joins:
+            return False
+        return all(target.is_sought is False for target in own) and all(
+            target.is_sought is True and type(target.address) is str for target in others
+        )
+
+    def derive(self) -> None:
+        """Begin anew with targets that cannot be as they are."""
+        if type(self._dials) is not int:
+            self._dials = 0
+        if not self._joins_all():
+            self.targets = self._new_targets()
+        for target in self.targets:
+            if target.state is TargetState.GIVEN_UP and self._may_not_give_up(target):
+                target.state = TargetState.WAITING
+            if not 0 < target.delay <= self._pause_max:
+                target.delay = self._node.config.link.retry_first_seconds
+
+    def forget_everything(self) -> None:
+        """Begin anew: nobody is linked."""
+        self.targets = self._new_targets()
+
+    def _may_not_give_up(self, target: Target) -> bool:
+        return self._node.config.joins_for_ever or target.has_linked
+
+    def _new_targets(self) -> list[Target]:
+        config = self._node.config
+        return [Target(address, config.link.retry_first_seconds) for address in config.joins]
 
     def _start(self, target: Target, now: float) -> None:
         if self._is_linked(target):
@@ -258,6 +317,12 @@ class Dialing:
         target.problem = ""
         if not target.has_linked:
             target.has_linked = True
+        self._look_whether_joined(target)
+
+    def _look_whether_joined(self, target: Target) -> None:
+        """Tell the driver when this broker takes part by a link, or could."""
+        if not target.has_joined and self._node.membership.is_joined(target.peer):
+            target.has_joined = True
             if not target.is_sought:
                 self._node.do(Joined(target.address))
 
@@ -298,7 +363,7 @@ class Dialing:
         target.peer = welcome.id
         if welcome.resumed is not None:
             self._go_on(line, welcome, known, offered, now)
-        elif known is None or offered or self._is_forgotten(known):
+        elif known is None or offered or known.is_over or self._is_forgotten(known):
             self._begin(line, welcome, now)
         else:
             self._cross(line, welcome, known, now)
@@ -325,6 +390,7 @@ class Dialing:
             if not _has_gone_on(known, line):
                 node.membership.remove(known, Goodbye(REPLACED), now)
         else:
+            known.features = welcome.features
             node.membership.come_back(
                 known,
                 line,
@@ -336,11 +402,11 @@ class Dialing:
 
     def _is_in_place(self, known: Peer, welcome: Welcome) -> bool:
         """Whether both sides say that a link is where it was in the tree."""
-        return not welcome.is_held and self._node.membership.is_in_place(known)
+        return not welcome.is_held and self._node.placing.is_in_place(known)
 
     def _begin(self, line: Line, welcome: Welcome, now: float) -> None:
         membership = self._node.membership
-        place = membership.welcomed(welcome)
+        place = self._node.placing.welcomed(welcome)
         said = Introduction(
             name=welcome.id,
             session=welcome.session,

@@ -16,9 +16,10 @@ broker.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
+from sapwood.protocol.due import past
 from sapwood.protocol.link.peer import Peer
 
 BLOCK, DISCONNECT, DROP_OLDEST = "block", "disconnect", "drop_oldest"
@@ -31,11 +32,16 @@ class Flow:
     def __init__(self, slow_seconds: float, peers: Mapping[str, Peer]) -> None:
         self._slow_seconds = slow_seconds
         self._peers = peers
-        self._congested: dict[str, None] = {}
+        self.congested: dict[str, None] = {}
+        """Destinations that do not keep up."""
 
     def __len__(self) -> int:
         """How many destinations do not keep up."""
-        return len(self._congested)
+        return len(self.congested)
+
+    def forget_everything(self) -> None:
+        """Begin anew: nobody is here."""
+        self.congested = {}
 
     def pushed(self, destination: Peer, source: Peer, now: float) -> None:
         """Something from a source went to a destination that is more than half full."""
@@ -47,7 +53,7 @@ class Flow:
             return
         if destination.congested_since is None:
             destination.congested_since = now
-            self._congested[destination.name] = None
+            self.congested[destination.name] = None
         destination.holds[source.name] = None
         source.holders[destination.name] = None
         source.channel.withheld = True
@@ -62,7 +68,7 @@ class Flow:
     def release(self, destination: Peer) -> list[Peer]:
         """A destination holds nobody back any more; those who may send again."""
         destination.congested_since = None
-        self._congested.pop(destination.name, None)
+        self.congested.pop(destination.name, None)
         freed: list[Peer] = []
         for name in destination.holds:
             source = self._peers.get(name)
@@ -94,10 +100,47 @@ class Flow:
         """
         return [
             peer
-            for peer in map(self._peers.get, self._congested)
+            for peer in map(self._peers.get, self.congested)
             if peer is not None
             and not peer.is_client
             and peer.congested_since is not None
             and peer.channel.sent > peer.channel.acknowledged
-            and now - max(peer.congested_since, peer.progress_at) >= self._slow_seconds
+            and self._is_slow(peer, peer.congested_since, now)
         ]
+
+    def _is_slow(self, peer: Peer, congested_since: float, now: float) -> bool:
+        peer.congested_since = past(congested_since, now)
+        peer.progress_at = past(peer.progress_at, now)
+        return now - max(peer.congested_since, peer.progress_at) >= self._slow_seconds
+
+    def problems(self, peer: Peer) -> Iterator[str]:
+        """What is wrong with what a peer and the others know of each other."""
+        name = peer.name
+        for held in peer.holds:
+            other = self._peers.get(held)
+            if other is None or name not in other.holders:
+                yield f"{name} holds back {held}, who does not know"
+        for holder in peer.holders:
+            other = self._peers.get(holder)
+            if other is None or name not in other.holds:
+                yield f"{name} is held back by {holder}, who does not know"
+        is_congested = name in self.congested
+        if bool(peer.holds) != is_congested or (peer.congested_since is None) == is_congested:
+            yield f"{name} holds back {[*peer.holds]}, congested since {peer.congested_since}"
+
+    def derive(self, now: float) -> None:
+        """Believe only what both of two peers know of each other."""
+        peers = self._peers
+        for name, peer in peers.items():
+            peer.holds = {
+                held: None for held in peer.holds if held in peers and name in peers[held].holders
+            }
+        for name, peer in peers.items():
+            peer.holders = {
+                one: None for one in peer.holders if one in peers and name in peers[one].holds
+            }
+            if not peer.holds:
+                peer.congested_since = None
+            elif peer.congested_since is None:
+                peer.congested_since = now
+        self.congested = {name: None for name, peer in peers.items() if peer.holds}

@@ -2,9 +2,9 @@
 
 A connection begins with `Hello` from the side that dialled. The other side answers `Welcome`, or
 `Goodbye` with a reason. After that both sides send counted frames (control messages and
-notifications), and between them `Ack`, `GivenUp`, `Ping` and `Pong`. Versions are negotiated:
-a hello offers a range, and the highest version both speak is taken. Fields that a side does not
-know are ignored, and every field added later has a default.
+notifications), and between them `Ack`, `GivenUp`, `Check`, `Ping` and `Pong`. Versions are
+negotiated: a hello offers a range, and the highest version both speak is taken. Fields that a side
+does not know are ignored, and every field added later has a default.
 
 A stream of counted frames outlives its connections: a hello asks to go on with those that are
 left (`Resume`).
@@ -27,7 +27,10 @@ from sapwood.wire.frames import LINK
 VERSIONS: Final = (1, 1)
 """The oldest and the newest protocol version spoken here."""
 
-FEATURES: Final[tuple[str, ...]] = (RESTART, BEACONS, REFRESH, HOP_LEASE)
+CHECKS: Final = "checks"
+"""The feature of those who say now and then how far they are (`Check`), and compare."""
+
+FEATURES: Final[tuple[str, ...]] = (RESTART, CHECKS, BEACONS, REFRESH, HOP_LEASE)
 """Optional abilities beyond the version; a side uses only what both have. Which of them a node
 offers is in its settings."""
 
@@ -167,6 +170,17 @@ class GivenUp(_LinkMessage, frozen=True):
     count: Count
 
 
+class Check(_LinkMessage, frozen=True):
+    """So many frames of the stream, and bytes that need credit, were sent before this.
+
+    It comes with exactly the frames before it, so the receiver must have counted the same. If
+    not, one of the two has a wrong count, and nobody knows which.
+    """
+
+    sent: Count
+    spent: Count
+
+
 class Ping(_LinkMessage, frozen=True):
     """Are you there?"""
 
@@ -179,7 +193,7 @@ class Pong(_LinkMessage, frozen=True):
     number: Count = 0
 
 
-LinkMessage: TypeAlias = Hello | Welcome | Goodbye | Ack | GivenUp | Ping | Pong | Beacon
+LinkMessage: TypeAlias = Hello | Welcome | Goodbye | Ack | GivenUp | Check | Ping | Pong | Beacon
 
 LINK_CODEC: ControlCodec[LinkMessage] = ControlCodec(LinkMessage, LINK)
 
@@ -199,6 +213,8 @@ REPLACED = "replaced"
 ALREADY_LINKED = "already-linked"
 OUTSIDE_TREE = "outside-tree"
 """The link is no part of the tree any more; it may be begun anew, as a candidate."""
+CONTRADICTION = "contradiction"
+"""Code of a goodbye: the two sides of the stream contradict each other, so both begin a new one."""
 
 FINAL_CODES: Final = frozenset(
     {NO_COMMON_VERSION, WRONG_NETWORK, BAD_CREDENTIALS, ID_IN_USE, WRONG_ROUTING}

@@ -11,8 +11,11 @@ side said meanwhile is not read yet, so its silence proves nothing.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
+from math import inf
 from typing import TYPE_CHECKING, Final
 
+from sapwood.protocol.due import past
 from sapwood.protocol.link.handshake import Ping
 from sapwood.protocol.link.line import Line
 
@@ -43,6 +46,10 @@ class Keepalive:
         """When the next line is due."""
         return self.due[0][0] if self.due else None
 
+    def forget_everything(self) -> None:
+        """Begin anew: nobody is here."""
+        self.due = []
+
     def watch(self, line: Line, now: float) -> None:
         """Keep a line alive from now on, and notice its death."""
         at = now + look_seconds(line, self._patience(line))
@@ -55,6 +62,23 @@ class Keepalive:
             line = self._node.lines.get(number)
             if line is not None and line.is_open:
                 self._look_after(line, at, now)
+
+    def problems(self, now: float | None) -> Iterator[str]:
+        """What is wrong with the times: each open line has one, and soon."""
+        last = inf if now is None else now + LOOK_SECONDS_MAX
+        watched = {number for at, number in self.due if at <= last}
+        if len(watched) < len({number for _, number in self.due}):
+            yield "a line is looked at too late"
+        for line in self._node.lines.values():
+            if line.is_open and line.number not in watched:
+                yield f"{line} is waited for by nobody"
+
+    def derive(self, now: float) -> None:
+        """Watch all lines that are open, and no others."""
+        self.due = []
+        for line in self._node.lines.values():
+            if line.is_open:
+                self.watch(line, now)
 
     def _look_after(self, line: Line, due: float, now: float) -> None:
         node, patience = self._node, self._patience(line)
@@ -79,13 +103,14 @@ def look_seconds(line: Line, patience: float) -> float:
 
 def is_dead(line: Line, patience: float, now: float) -> bool:
     """Whether the other side has been silent for too long."""
+    line.heard_at = past(line.heard_at, now)
     return now - line.heard_at > patience
 
 
 def wants_ping(line: Line, patience: float, now: float) -> bool:
     """Whether the other side would soon take this one for dead."""
     tolerated = line.silence or patience
-    return now - line.wrote_at > tolerated / 4
+    return not now - tolerated / 4 <= line.wrote_at <= now
 
 
 def excuse_standstill(line: Line, due: float, now: float) -> None:

@@ -7,10 +7,12 @@ reason for the other side. What is written is collected, so that all of one even
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from sapwood.errors import FrameError
-from sapwood.protocol.link.handshake import LINK_CODEC, Ack, LinkMessage
+from sapwood.protocol.faults import FAULTS
+from sapwood.protocol.link.handshake import LINK_CODEC, SILENCE_SECONDS_MAX, Ack, LinkMessage
 from sapwood.protocol.link.states import LINE, LineState, following
 from sapwood.wire.frames import CONTROL, HEADER, HEADER_SIZE, LINK
 from sapwood.wire.scan import scan, size_of_next
@@ -23,6 +25,11 @@ HANDSHAKE_BYTES_MAX: Final = 64 * 1024
 
 HANDSHAKE_SECONDS: Final = 5.0
 """How long someone may take to introduce themselves, and how long dialing may take in all."""
+
+REST_SECONDS: Final = 60.0
+REST_BYTES_PER_SECOND: Final = 1024
+"""A frame of which a part came is waited for so long, and for its size at this speed: bytes that
+were spoilt here may look like the beginning of a frame that never ends."""
 
 _UNKNOWN: Final = (LineState.GREETING, LineState.EXAMINING)
 """States in which nobody knows who is at the other end."""
@@ -46,6 +53,7 @@ class Line:
     __slots__ = (
         "address",
         "certificate",
+        "ended_at",
         "has_no_credit",
         "heard_at",
         "needed",
@@ -55,6 +63,7 @@ class Line:
         "ping_at",
         "problem",
         "rest",
+        "rest_since",
         "rest_size",
         "silence",
         "since",
@@ -83,7 +92,9 @@ class Line:
         self.heard_at = now
         self.wrote_at = now
         self.ping_at = now
-        """When the other side was last asked for a sign of life."""
+        """When the other side was last asked how long a message takes."""
+        self.ended_at = float("-inf")
+        """When this side ended it; it is gone when the driver says so."""
         self.silence = 0.0
         """Longest time without a frame that the other side tolerates, in seconds; 0: any."""
         self.out: list[bytes] = []
@@ -91,6 +102,8 @@ class Line:
         self.rest: list[bytes] = []
         """The beginning of a frame that is not whole yet, as it came."""
         self.rest_size = 0
+        self.rest_since = now
+        """When the first bytes of it came."""
         self.needed = 0
         """How many bytes make that frame whole: nothing is looked at before."""
         self.problem = ""
@@ -103,6 +116,29 @@ class Line:
     def is_open(self) -> bool:
         """Whether both sides have introduced themselves."""
         return self.state is LineState.OPEN
+
+    def problems(self, now: float) -> Iterator[str]:
+        """What is wrong with a line between two events."""
+        if type(self.out) is not list or {*map(type, self.out)} - {bytes}:
+            yield f"to be written is {self.out!r:.80}"
+        if not 0.0 <= self.silence <= SILENCE_SECONDS_MAX:
+            yield f"the other side tolerates {self.silence} s of silence"
+        if type(self.ping_at) is not float:
+            yield f"the other side was last asked at {self.ping_at}"
+        if not self.rest:
+            return
+        if (self.rest_size, self.needed) != (sum(map(len, self.rest)), size_of_next(self.rest[0])):
+            yield f"{self.rest_size} bytes of a frame of {self.needed} came"
+        seconds = REST_SECONDS + self.needed / REST_BYTES_PER_SECOND
+        if not self.rest_since <= now <= self.rest_since + seconds:
+            yield f"{self.rest_size} bytes of {self.needed} came since {self.rest_since}"
+
+    def is_sound(self, now: float) -> bool:
+        """Whether nothing is wrong with it; values that cannot be looked at are wrong."""
+        try:
+            return not any(self.problems(now))
+        except FAULTS:
+            return False
 
     def advance(self, what: str) -> bool:
         """Go to the next state; whether that was possible."""
@@ -149,6 +185,7 @@ class Line:
         if end < len(data):
             whole, rest = data[:end], data[end:]
             self.rest, self.rest_size, self.needed = [rest], len(rest), size_of_next(rest)
+            self.rest_since = self.heard_at
             if self.state in _UNKNOWN and self.needed > HANDSHAKE_BYTES_MAX:
                 raise FrameError(
                     f"a frame of {self.needed} bytes before the handshake is done; "

@@ -9,9 +9,11 @@ and reported; unless that session ended in an orderly way: then it had not looke
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
 
-from sapwood.protocol.due import is_due
+from sapwood.protocol.due import is_due, past
 from sapwood.protocol.effects import Dismiss, Reborn, ResetStream
 from sapwood.protocol.events import (
     ClientArrived,
@@ -26,27 +28,25 @@ from sapwood.protocol.events import (
     NotificationsMissed,
     Roster,
 )
+from sapwood.protocol.faults import FAULTS
+from sapwood.protocol.link.agreeing import agree, is_candidate, link_problems
 from sapwood.protocol.link.channel import Channel
 from sapwood.protocol.link.handshake import (
-    CLIENT,
     COUNT_MAX,
     OUTSIDE_TREE,
     REPLACED,
     SILENT,
     SLOW_CONSUMER,
     Goodbye,
-    Hello,
     Resume,
-    Welcome,
-    common_features,
 )
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Introduction, Peer
+from sapwood.protocol.link.placing import LinkPlace
 from sapwood.protocol.messages import CODEC, ClientMoved, Missed
 from sapwood.protocol.neighbours import RESTART
 from sapwood.protocol.ports import ClientOrder, Remember, Restart
 from sapwood.protocol.stabilize.beacon import BEACONS
-from sapwood.protocol.stabilize.places import Place
 from sapwood.wire.frames import HEADER_SIZE
 
 if TYPE_CHECKING:
@@ -59,19 +59,8 @@ WINDOW_BYTES_MIN: Final = 4096
 """Bytes that everybody may send ahead, however many there are."""
 
 
-class LinkPlace(NamedTuple):
-    """What a link to a broker is, when a connection is there."""
-
-    in_tree: bool
-    is_held: bool = False
-    """Whether it is not to carry anything yet, though it is part of the tree."""
-    place: Place = Place.NONE
-    """Where the other broker is, if that is certain."""
-
-    @property
-    def is_carrying(self) -> bool:
-        """Whether it carries notifications at once."""
-        return self.in_tree and not self.is_held
+_PHASES: Final = 64
+"""Over so many parts of their period the looks at streams are spread."""
 
 
 class Membership:
@@ -118,67 +107,20 @@ class Membership:
             if not peer.holders:
                 peer.channel.withheld = False
                 node.acknowledge(peer, now)
-        self._remember()
+        self.remember()
 
-    # The tree
+    def is_joined(self, name: str) -> bool:
+        """Whether the link to a broker carries, or stands by in a tree that carries."""
+        peer = self._node.peers.get(name)
+        if peer is None or peer.line is None:
+            return False
+        return BEACONS not in peer.features or self._node.broker.tree.is_joined(name)
 
-    def place(self, hello: Hello, *, is_alone: bool = True) -> LinkPlace:
-        """What the link to a broker that says hello is.
-
-        It is part of the tree if both know it as such, and carries at once if it is where it was:
-        one end is the other's parent, and knows nothing else since. If one of them has forgotten
-        everything, the other is believed: a child has no other way to the root, and whoever has had
-        no parent yet has no other one. All other links are candidates, and the beacons decide.
-        Without beacons a broker that is in the tree by no other way gets into it.
-        """
-        node = self._node
-        own = node.config.features(is_client=hello.role == CLIENT)
-        if BEACONS not in common_features(hello.features, own):
-            return LinkPlace(is_alone)
-        ours = node.broker.tree.place_of(hello.id)
-        theirs = _place(hello.tree.get(node.config.id, "")).seen_from_there
-        is_known_here = self.has_link(hello.id)
-        is_known_there = node.config.id in hello.tree
-        if is_known_here and is_known_there:
-            is_same = ours is theirs is not Place.NONE
-            return LinkPlace(True, not is_same, ours if is_same else Place.NONE)
-        if is_known_here and (ours is Place.PARENT or (ours is Place.CHILD and hello.is_open)):
-            return LinkPlace(True, place=ours)
-        if is_known_there and self.may_be(theirs):
-            return LinkPlace(True, place=theirs)
-        return LinkPlace(in_tree=False)
-
-    def may_be(self, place: Place) -> bool:
-        """Whether a broker may be what it says it is, though nothing is known of it here."""
-        return place is Place.CHILD or (place is Place.PARENT and self._node.broker.tree.is_open)
-
-    def welcomed(self, welcome: Welcome) -> LinkPlace:
-        """What the link to a broker is that says welcome, if this side still sees it so."""
-        if BEACONS not in welcome.features:
-            return LinkPlace(welcome.in_tree)
-        place = _place(welcome.place).seen_from_there
-        is_known = self.has_link(welcome.id)
-        if not welcome.in_tree or not (is_known or self.may_be(place)):
-            return LinkPlace(in_tree=False)
-        if is_known and self._node.broker.tree.place_of(welcome.id) is not place:
-            return LinkPlace(True, is_held=True)
-        return LinkPlace(True, welcome.is_held, place)
-
-    def has_link(self, name: str) -> bool:
-        """Whether a broker is known as a neighbour in the tree, or expected as one."""
-        broker = self._node.broker
-        return broker.neighbours.is_in_tree(name) or name in broker.restoration.expected()
-
-    def is_in_place(self, peer: Peer) -> bool:
-        """Whether a neighbour is where it was, as far as this side knows."""
-        if BEACONS not in peer.features:
-            return True
-        return bool(self._node.broker.tree.place_of(peer.name))
-
-    def tree_changed(self) -> None:
+    def tree_changed(self, now: float) -> None:
         """Other links are part of the tree, or another neighbour is the parent."""
         self._mirror_tree()
-        self._remember()
+        self.remember()
+        self._node.dialing.tick(now)
 
     def _mirror_tree(self) -> None:
         """Which links are part of the tree is decided by the broker, where it keeps one."""
@@ -191,11 +133,14 @@ class Membership:
 
     def new_peer(self, said: Introduction) -> Peer:
         """Somebody with a new stream."""
+        return Peer(said, self._new_channel(is_client=said.is_client))
+
+    def _new_channel(self, *, is_client: bool) -> Channel:
         config = self._node.config
-        limits = config.limits(is_client=said.is_client)
-        channel = Channel(limits.channel(), splits_runs=said.is_client and config.recording)
-        channel.window = self.window(is_client=said.is_client)
-        return Peer(said, channel)
+        limits = config.limits(is_client=is_client)
+        channel = Channel(limits.channel(), splits_runs=is_client and config.recording)
+        channel.window = self.window(is_client=is_client)
+        return channel
 
     def resumes(self) -> tuple[Resume, ...]:
         """The streams to neighbours, for a hello to any of them.
@@ -211,7 +156,7 @@ class Membership:
                 peer.secret,
             )
             for peer in self._node.peers.values()
-            if not peer.is_client
+            if not peer.is_client and not peer.is_over
         )
 
     def enter(
@@ -266,7 +211,7 @@ class Membership:
             node.bring(NotificationsMissed(peer.name, 0), now)
         elif peer.in_tree:
             self._look_back(peer, now)
-        self._remember()
+        self.remember()
 
     def _link(self, peer: Peer, place: LinkPlace, *, restarted: bool = False) -> LinkUp:
         """What the broker is told of a link."""
@@ -309,6 +254,8 @@ class Membership:
         if it was told anew as well: what was kept before it is older than the move.
         """
         node = self._node
+        if not before.channel.is_sound:
+            self._throw_away(before, now)
         lost = peer.channel.inherit(
             before.channel, _outlives_sessions, is_certain=before.ended_orderly
         )
@@ -316,6 +263,27 @@ class Membership:
         peer.given_up_seen = peer.channel.given_up
         node.rows.dropped(peer, lost, now)
         node.touch(peer)
+
+    def end_stream(self, peer: Peer, now: float, *, is_spoilt: bool = False) -> None:
+        """The stream of a peer contradicts itself: the next connection begins a new one.
+
+        If this side itself is wrong, or what it kept is known to be spoilt, none of that is
+        believed. The other side tells those concerned that anything may be missing
+        (`_report_lost`), as this one does.
+        """
+        peer.is_over = True
+        if is_spoilt or not peer.channel.is_sound:
+            self._throw_away(peer, now)
+
+    def _throw_away(self, peer: Peer, now: float) -> None:
+        """Go on with an empty stream, without looking much at what the old one kept."""
+        node = self._node
+        before, peer.channel = peer.channel, self._new_channel(is_client=peer.is_client)
+        peer.given_up_seen = 0
+        with suppress(*FAULTS):
+            abandoned = before.abandon()
+            node.counts["abandoned"] += sum(run.frames for run in abandoned)
+            node.rows.dropped(peer, abandoned, now, is_abandoned=True)
 
     def _report_lost(self, before: Peer, peer: Peer, now: float) -> None:
         """What the former session had still to send ended with it.
@@ -341,6 +309,16 @@ class Membership:
         if former != peer.session and (former or peer.expects_us):
             self._node.bring(NotificationsMissed(peer.name, 0), now)
 
+    def forget_everything(self) -> None:
+        """Begin anew: nobody is here."""
+        self._believe_former()
+
+    def _believe_former(self) -> None:
+        if type(self._former) is not dict:
+            self._former = {}
+        if type(self._roll_at) is not float:
+            self._roll_at = float("-inf")
+
     def come_back(
         self,
         peer: Peer,
@@ -358,7 +336,7 @@ class Membership:
         node = self._node
         self._drop_line(peer, Goodbye(REPLACED, "the other side has connected again"), now)
         self._attach(peer, line, received, credit, now)
-        node.count_losses(peer)
+        node.overflow.count(peer)
         node.counts["resumed"] += 1
         if peer.is_client:
             node.bring(ClientBack(peer.name), now)
@@ -373,6 +351,7 @@ class Membership:
         line.heard_at = line.wrote_at = now
         peer.line = line
         peer.away_since = None
+        peer.check_at = now + node.config.check_seconds * _phase(line.number)
         peer.progress_at = now
         peer.ended_orderly, peer.lost_there = False, -1
         peer.channel.withheld = bool(peer.holders) or is_restoring
@@ -386,15 +365,17 @@ class Membership:
 
     def lost(self, line: Line, now: float) -> None:
         """A line is gone: its stream waits for the next one."""
+        if line.peer is not None:
+            self.lose(line.peer, now)
+
+    def lose(self, peer: Peer, now: float) -> None:
+        """A peer has no line any more."""
         node = self._node
-        peer = line.peer
-        if peer is None:
-            return
         node.counts["connections_lost"] += 1
         self._detach(peer, now)
         if peer.is_client:
             node.bring(ClientAway(peer.name), now)
-        elif BEACONS in peer.features and not peer.in_tree:
+        elif is_candidate(peer):
             self.remove(peer, Goodbye(OUTSIDE_TREE), now)  # nothing was under way
         else:
             node.bring(NeighbourAway(peer.name), now)
@@ -422,7 +403,7 @@ class Membership:
         node = self._node
         if node.peers.get(peer.name) is not peer:
             return
-        since = now if peer.away_since is None else peer.heard_at
+        since = now if peer.away_since is None else past(peer.heard_at, now)
         if peer.line is not None:
             node.flush(peer, now)
         del node.peers[peer.name]
@@ -436,7 +417,7 @@ class Membership:
             self._client_left(peer, since, now)
         else:
             node.bring(LinkDown(peer.name), now)
-            self._remember()
+            self.remember()
 
     def dismiss(self, effect: Dismiss, now: float) -> None:
         """Let a client's session end that goes on elsewhere."""
@@ -473,12 +454,16 @@ class Membership:
             self._roll_at = now + settings.refresh_seconds
             self.call_roll(now)
         for peer in list(node.peers.values()):
-            if peer.channel.is_overrun:
+            if peer.channel.is_overrun and not peer.channel.is_sound:
+                node.checking.contradicts(peer, "this side of the stream was spoilt", now)
+            elif peer.channel.is_overrun:
                 node.counts["overruns"] += 1
                 goodbye = Goodbye(SLOW_CONSUMER, "too many control messages wait")
                 self.remove(peer, goodbye, now)
             elif peer.is_client and self._is_past_grace(peer, now):
                 self.remove(peer, Goodbye(SILENT), now)
+            elif not peer.is_client:
+                agree(node, peer.name, peer, now)
 
     def busy(self) -> tuple[str, ...]:
         """Neighbours from whom frames have come since this was last asked."""
@@ -489,9 +474,46 @@ class Membership:
                 names.append(peer.name)
         return tuple(names)
 
+    def problems(self, name: str, peer: Peer) -> Iterator[str]:
+        """What is wrong with what follows from whether a peer has a line."""
+        is_away = peer.line is None
+        if is_away != (peer.away_since is not None) or (is_away and peer.channel.connected):
+            yield f"{name} is away since {peer.away_since} and has {peer.line}"
+        if not is_away and (peer.ended_orderly or peer.lost_there != -1):
+            yield f"{name} has said goodbye, and is here"
+        if peer.is_condemned:
+            yield f"{name} is to be sent away, and is here"
+        yield from link_problems(self._node, name, peer)
+        is_withheld = bool(peer.holders) or self._node.broker.is_restoring
+        if peer.channel.withheld is not is_withheld:
+            yield f"the credit of {name} is {'' if peer.channel.withheld else 'not '}withheld"
+
+    def derive(self, now: float) -> None:
+        """Let everything follow anew from who is here and has a line."""
+        node = self._node
+        self._believe_former()
+        for name, peer in list(node.peers.items()):
+            if peer.line is not None:
+                peer.away_since = None
+                peer.ended_orderly, peer.lost_there = False, -1
+            else:
+                peer.channel.disconnect()
+                if peer.away_since is None:
+                    peer.away_since = now
+            peer.is_condemned = False
+            agree(node, name, peer, now)
+            is_withheld = bool(peer.holders) or node.broker.is_restoring
+            if peer.channel.withheld is not is_withheld:
+                peer.channel.withheld = is_withheld
+                node.acknowledge(peer, now)
+        node.client_count = sum(peer.is_client for peer in node.peers.values())
+        self.remember()
+
     def _is_past_grace(self, peer: Peer, now: float) -> bool:
-        since = peer.away_since
-        return since is not None and now - since > self._node.config.client.grace_seconds
+        if peer.away_since is None:
+            return False
+        peer.away_since = past(peer.away_since, now)
+        return now - peer.away_since > self._node.config.client.grace_seconds
 
     def _client_left(self, peer: Peer, since: float, now: float) -> None:
         """A client is gone, and has been since a time: the trace says that its wishes ended then.
@@ -504,7 +526,7 @@ class Membership:
         if node.config.recording:
             node.do(ClientOrder(peer.name, None))
 
-    def _remember(self) -> None:
+    def remember(self) -> None:
         """Keep for the next start who the neighbours are."""
         node = self._node
         sessions: dict[str, int] = {}
@@ -528,12 +550,9 @@ def _known_place(peer: Peer) -> LinkPlace:
     return LinkPlace(peer.in_tree, is_held=peer.in_tree and BEACONS in peer.features)
 
 
-_PLACES: Final = {place.value: place for place in Place}
-
-
-def _place(text: str) -> Place:
-    """What another broker says; nothing if it is no place."""
-    return _PLACES.get(text, Place.NONE)
+def _phase(number: int) -> float:
+    """Which part of its period a line waits at first, so that not all are looked at at once."""
+    return (number % _PHASES + 1) / _PHASES
 
 
 def _outlives_sessions(data: bytes) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from sapwood.protocol.due import is_due
 from sapwood.protocol.effects import (
     CloseLink,
     Dismiss,
@@ -16,6 +17,7 @@ from sapwood.protocol.effects import (
     TreeChanged,
 )
 from sapwood.protocol.events import DelayMeasured
+from sapwood.protocol.link.admission import CHALLENGE_PING
 from sapwood.protocol.link.handshake import OUTSIDE_TREE, Goodbye, Ping
 from sapwood.protocol.link.line import Line
 
@@ -53,14 +55,17 @@ class Orders:
 
     def _measure_delay(self, line: Line, now: float) -> None:
         """Ask now and then how long a message takes over a line."""
-        if not now < line.ping_at + DELAY_LOOK_SECONDS:
+        if is_due(line.ping_at + DELAY_LOOK_SECONDS, now, DELAY_LOOK_SECONDS):
             line.ping_at = now
             self._node.say(line, Ping(DELAY_PING), now)
 
-    def measured(self, line: Line, now: float) -> None:
-        """The answer to that is here."""
-        if line.peer is not None and not line.peer.is_client:
-            self._node.bring(DelayMeasured(line.peer.name, (now - line.ping_at) / 2), now)
+    def answered(self, line: Line, number: int, now: float) -> None:
+        """The other end of a line answers a ping: that it is alive, or how long a message takes."""
+        peer = line.peer
+        if peer is not None and number == CHALLENGE_PING:
+            self._node.admission.answered(peer, now)
+        elif peer is not None and number == DELAY_PING and not peer.is_client:
+            self._node.bring(DelayMeasured(peer.name, (now - line.ping_at) / 2), now)
 
     def _hold(self, effect: Hold, now: float) -> None:
         peer = self._node.peers.get(effect.neighbour)
@@ -77,4 +82,4 @@ class Orders:
             self._node.membership.remove(peer, Goodbye(OUTSIDE_TREE, effect.reason), now)
 
     def _tree_changed(self, effect: TreeChanged, now: float) -> None:
-        self._node.membership.tree_changed()
+        self._node.membership.tree_changed(now)

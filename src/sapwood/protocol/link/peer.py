@@ -43,7 +43,10 @@ class Peer:
     __slots__ = (
         "addresses",
         "away_since",
+        "broken_in",
+        "broken_out",
         "channel",
+        "check_at",
         "claimed_again",
         "congested_since",
         "ended_orderly",
@@ -62,6 +65,7 @@ class Peer:
         "in_tree",
         "is_client",
         "is_condemned",
+        "is_over",
         "line",
         "lost_there",
         "name",
@@ -111,6 +115,13 @@ class Peer:
         """Those because of whom the credit of this one is withheld."""
         self.claimed_again: set[tuple[str, str]] | None = None
         """Of a client that was lost by another broker or session: what it has asked for since."""
+        self.is_over = False
+        """Whether its stream contradicts itself: the next connection begins a new one."""
+        self.check_at = float("-inf")
+        """When its stream is looked at again, and the other end is told how far it is."""
+        self.broken_in = self.broken_out = -1
+        """How many frames had come, or were acknowledged, when a connection last ended because
+        what came over it, or what was sent, made no sense; -1: never."""
         self.given_up_seen = 0
         self.frames_in = 0
         self.frames_in_at_silence = 0
@@ -124,7 +135,20 @@ class Peer:
             return f"<client {self.name}>"
         return f"<broker {self.name}.{self.session}>"
 
+    def forget_line(self, now: float) -> None:
+        """Begin again with all that is about the line and about others."""
+        self.away_since = self.heard_at = self.progress_at = now
+        self.ended_orderly, self.lost_there = False, -1
+        self.is_condemned = False
+        self.congested_since = None
+        self.holds, self.holders = {}, {}
+        self.claimed_again = None
+        self.broken_in = self.broken_out = -1
+        self.given_up_seen = self.frames_in = self.frames_out = 0
+        self.frames_seen = self.frames_in_at_silence = 0
+
     @property
     def is_untouched(self) -> bool:
         """Whether nothing has come over the stream, and nothing has arrived."""
-        return self.channel.received == 0 and self.channel.acknowledged == 0
+        channel = self.channel
+        return not self.is_over and channel.received == 0 and channel.acknowledged == 0

@@ -10,8 +10,9 @@ back. Whatever a spool gives up keeps its place as a number of frames, since bot
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Collection, Iterator, Sequence
+from operator import attrgetter
+from typing import Final, NamedTuple, Protocol
 
 from sapwood.wire.frames import HEADER_SIZE
 from sapwood.wire.scan import size_of_next, skip
@@ -29,6 +30,11 @@ class FrameRun(NamedTuple):
     first: int = 0
     """Of a part that is given back: how many frames of the data are before it. Its size is about
     its share then."""
+
+
+_DATA: Final = attrgetter("data")
+_FRAMES: Final = attrgetter("frames")
+_SIZE: Final = attrgetter("size")
 
 
 class Spool(Protocol):
@@ -308,13 +314,31 @@ class MemorySpool:
         sent = sum(run.frames for run in self._sent) - self._partly
         if sent != unacknowledged:
             yield f"{sent} frames kept as sent, {unacknowledged} are not acknowledged"
+        first = self._sent[0].frames if self._sent else 1
+        if not 0 <= self._partly < first:
+            yield f"{self._partly} frames acknowledged of the first run, which has {first}"
+        if type(self.given_up) is not int or self.given_up < 0:
+            yield f"{self.given_up} notifications given up"
         runs = [*self._sent, *self._waiting]
+        yield from _run_problems(runs)
         size = sum(run.size for run in runs)
         if size != self.size:
             yield f"{size} bytes of notifications kept, {self.size} counted"
         control = sum(len(run.data) for run in runs if run.data is not None and not run.size)
         if control != self.control_size:
             yield f"{control} bytes of control messages kept, {self.control_size} counted"
+
+
+def _run_problems(runs: Sequence[FrameRun]) -> Iterator[str]:
+    """What is wrong with runs by themselves; quick, since there may be many."""
+    if not runs:
+        return
+    types = {*map(type, map(_DATA, runs))}
+    if not types <= {bytes, type(None)}:
+        yield f"data of frames are {sorted(one.__name__ for one in types)}"
+    for what, of, least in (("frames", _FRAMES, 1), ("bytes", _SIZE, 0)):
+        if {*map(type, map(of, runs))} != {int} or min(map(of, runs)) < least:
+            yield f"a run has less than {least} {what}"
 
 
 def _part(run: FrameRun, first: int, end: int) -> FrameRun:

@@ -79,6 +79,7 @@ LINE: Final[Table[LineState]] = {
         "frames": LineState.OPEN,
         "Ack": LineState.OPEN,
         "GivenUp": LineState.OPEN,
+        "Check": LineState.OPEN,
         "Ping": LineState.OPEN,
         "Pong": LineState.OPEN,
         "Beacon": LineState.OPEN,

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from sapwood.protocol.due import is_due
 from sapwood.protocol.link.handshake import LEAVING, SHUTDOWN, Goodbye
 from sapwood.protocol.ports import Close
 
@@ -48,12 +49,14 @@ class Stopping:
         node = self._node
         if self._is_over:
             return False
-        is_late = now >= self._until
+        is_late = is_due(self._until, now, node.config.leave_seconds)
         if not self._has_said_goodbye and (is_late or self._is_drained()):
             self._has_said_goodbye = True
             self._linger_until = now + LINGER_SECONDS
             self._say_goodbye(now)
-        is_late = is_late or (self._has_said_goodbye and now >= self._linger_until)
+        is_late = is_late or (
+            self._has_said_goodbye and is_due(self._linger_until, now, LINGER_SECONDS)
+        )
         if self._has_said_goodbye and (is_late or not node.lines):
             for line in list(node.lines.values()):
                 node.do(Close(line.number, "the broker is shutting down"))

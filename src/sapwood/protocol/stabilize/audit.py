@@ -192,10 +192,9 @@ class Audit(Machine):
         fresh = reread(core, filter, text)
         if fresh is not filter:
             shadow.is_changed = True
-            core.remove(table, destination, entry_id)
+            table.correct(destination, entry_id, fresh)
             if fresh is None:
                 return self._work(table)
-            core.add(table, Entry(destination, entry_id, fresh), text)
             filter = fresh
         entry = Entry(destination, entry_id, filter)
         if kind == SUBSCRIBED:

@@ -24,6 +24,8 @@ Rank: TypeAlias = tuple[int, str]
 SIZE_MAX: Final = 10**6
 """Brokers below one that a beacon can tell of."""
 
+PRIORITY_MAX: Final = 65_535
+"""The largest priority there is (``TreeSettings.priority``)."""
 
 WAITED_SECONDS_MAX: Final = 60.0
 """Longest time that a beacon may be behind other frames."""
@@ -85,6 +87,7 @@ class Offer(NamedTuple):
         path = beacon.path
         return (
             beacon.age >= 0.0
+            and 0 <= beacon.priority <= PRIORITY_MAX
             and self.at <= now
             and 0.0 <= self.waited <= min(now - self.at, WAITED_SECONDS_MAX)
             and self.age(now) <= age_max

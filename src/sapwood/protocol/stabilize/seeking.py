@@ -39,8 +39,8 @@ class Seeking(Machine):
         super().__init__(core)
         self.book: dict[str, tuple[str, ...]] = {}
         """Addresses by broker, those first that were heard of least lately."""
-        self.seek_at = float("-inf")
-        """When to look round next."""
+        self.seek_at: float | None = None
+        """When to look round next; none before there is a tree to look round in."""
         self.sought: dict[str, float] = {}
         """Brokers that were dialled because of the book, and since when their links are there."""
         self._tree = tree
@@ -58,7 +58,8 @@ class Seeking(Machine):
 
     def link_up(self, neighbour: str, now: float) -> list[Effect]:
         """A neighbour has said where it can be reached, and knows others."""
-        self.seek_at = now + LEARN_SOON_SECONDS
+        if self._tree.is_partner(neighbour):
+            self.seek_at = now + LEARN_SOON_SECONDS
         return self.link_aside(neighbour, now)
 
     def link_aside(self, neighbour: str, now: float) -> list[Effect]:
@@ -82,7 +83,7 @@ class Seeking(Machine):
         is_missing = self._tree.has_lost_somebody(now)
         seconds = self.core.config.tree.seek_seconds if is_missing else LEARN_SECONDS
         effects = self._close_superfluous(now)
-        if is_due(self.seek_at, now, seconds):
+        if self.seek_at is not None and is_due(self.seek_at, now, seconds):
             self.seek_at = now + seconds
             effects += self._waves.request(self, self.core.id, 0, now)
         return effects

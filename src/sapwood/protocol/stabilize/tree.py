@@ -33,30 +33,25 @@ Times that are stored are used as in ``due``: one that makes no sense does no la
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
-
-import msgspec
+from collections.abc import Mapping
+from typing import Final
 
 from sapwood.protocol.core import Core
 from sapwood.protocol.due import is_due
-from sapwood.protocol.effects import Effect, Say, TreeChanged
+from sapwood.protocol.effects import Effect, TreeChanged
 from sapwood.protocol.events import BeaconReceived, DelayMeasured
 from sapwood.protocol.gaps import Gaps
-from sapwood.protocol.machine import EventHandler, Machine
+from sapwood.protocol.machine import EventHandler
 from sapwood.protocol.ports import TICK_SECONDS
 from sapwood.protocol.restoration import Restoration
 from sapwood.protocol.stabilize.beacon import (
-    BEACONS,
-    SIZE_MAX,
     WAITED_SECONDS_MAX,
-    Beacon,
     Offer,
     Rank,
 )
-from sapwood.protocol.stabilize.fragment import Fragment, Purpose, Subject
+from sapwood.protocol.stabilize.fragment import Purpose, Subject
 from sapwood.protocol.stabilize.places import Links, Place
-from sapwood.protocol.stabilize.timing import DELAY_SECONDS_MIN, Timing
+from sapwood.protocol.stabilize.standing import Standing
 from sapwood.protocol.waves import OpenRequest, Wave, Waves
 
 DELAY_SECONDS_MAX: Final = 60.0
@@ -69,7 +64,7 @@ WATCHED_SECONDS_MAX: Final = 3600.0
 """Longest time that a link is watched."""
 
 
-class Tree(Machine):
+class Tree(Standing):
     """The parent of this broker, and which of its links carry."""
 
     name = "tree"
@@ -78,64 +73,8 @@ class Tree(Machine):
     def __init__(
         self, core: Core, links: Links, restoration: Restoration, waves: Waves, gaps: Gaps
     ) -> None:
-        super().__init__(core)
-        self.settings = core.config.tree
-        self.parent = core.config.expected_parent
-        """Empty: this broker is the root."""
-        self.root, self.priority = core.id, self.settings.priority
-        self.path: tuple[str, ...] = ()
-        """From the root to the parent."""
-        self.offers: dict[str, Offer] = {}
-        self.adopted_at = float("-inf")
-        """Since when the parent is the parent."""
-        self.adopted_under: tuple[str, str] = (self.parent, "")
-        """The parent and the root for which the link to the parent is held."""
-        self.asks_under: tuple[str, str] = ("", "")
-        """The parent and the root for which the parent is asked to let the link carry."""
-        self.kept: dict[str, float] = {}
-        """Neighbours in the tree whose links carry nothing, and since when."""
-        self.better_since: float | None = None
-        """Since when a better root is known by candidates only."""
-        self.has_had_parent = bool(self.parent)
-        """Whether it ever had a parent in this session, or waits for the one it had."""
-        self.fragment = Fragment(core.id)
-        """What surveys have shown about those with whom links carry."""
-        self.watched_until = float("-inf")
-        """Until when circles are possible here: a link carries, and no survey said that it may."""
-        self.pulse_at = float("-inf")
-        """When this broker sends the next beacon, as the root."""
-        self.ticked_at = float("-inf")
-        """When time was last seen to pass."""
-        self.survey_at = float("-inf")
-        """When those that have been kept for long are looked for again."""
-        self.delay_tree = 0.0
-        """The longest way between two brokers of the tree, in seconds, as the root says."""
-        self._links = links
-        self._restoration = restoration
-        self._waves = waves
-        self._gaps = gaps
+        super().__init__(core, links, restoration, waves, gaps)
         waves.serve(self)
-
-    @property
-    def is_on(self) -> bool:
-        """Whether this broker keeps the tree by beacons."""
-        return self.settings.protocol == BEACONS
-
-    @property
-    def delay(self) -> float:
-        """The longest time that a message takes over one link, in seconds: as set, or measured."""
-        measured = (one.delay for one in self.core.neighbours.values())
-        return self.core.config.stabilization.delay_max or max((DELAY_SECONDS_MIN, *measured))
-
-    @property
-    def timing(self) -> Timing:
-        """The times that follow from the settings and delays."""
-        return Timing(self.settings, self.delay)
-
-    def renounce(self) -> None:
-        """Begin anew with what links say: nothing is known of the parent there was."""
-        self.parent = ""
-        self.has_had_parent = True
 
     def events(self) -> Mapping[type, EventHandler]:
         """Beacons come beside the stream, as events."""
@@ -147,71 +86,6 @@ class Tree(Machine):
         if one is not None and 0.0 <= event.seconds <= DELAY_SECONDS_MAX:
             one.delay = max(2 * event.seconds, one.delay * DELAY_FADING)
         return []
-
-    # Who is who
-
-    def _partners(self) -> list[str]:
-        """Neighbours that send beacons."""
-        if not self.is_on:
-            return []
-        return [name for name, one in self.core.neighbours.items() if BEACONS in one.features]
-
-    def _is_linked(self, name: str) -> bool:
-        one = self.core.neighbours.get(name)
-        return one is not None and one.is_connected
-
-    def _is_in_tree(self, name: str) -> bool:
-        return self.core.neighbours.is_in_tree(name)
-
-    def carries(self, name: str) -> bool:
-        """Whether the link to a neighbour carries notifications."""
-        one = self.core.neighbours.get(name)
-        return one is not None and one.in_tree and not one.is_away
-
-    def _rank(self) -> Rank:
-        return self.settings.priority, self.core.id
-
-    def _is_child(self, name: str) -> bool:
-        """Whether a neighbour said last that this broker is its parent."""
-        offer = self.offers.get(name)
-        return offer is not None and offer.beacon.parent == self.core.id
-
-    def place_of(self, name: str) -> Place:
-        """Where a neighbour is, if the link to it can go on as if it had never been lost."""
-        if not self._is_in_tree(name):
-            if name not in self._restoration.missing:
-                return Place.NONE
-            if name == self.core.config.expected_parent:
-                return Place.PARENT if self._awaits_parent() else Place.NONE
-            return Place.CHILD
-        if name == self.parent:
-            is_same = self.carries(name) or self.adopted_at < self.kept.get(name, float("-inf"))
-            return Place.PARENT if is_same else Place.NONE
-        offer = self.offers.get(name)
-        is_child = offer is not None and self._is_child(name) and offer.beacon.carries
-        return Place.CHILD if is_child else Place.NONE
-
-    @property
-    def is_open(self) -> bool:
-        """Whether whoever takes this broker for its child is believed: it has no other parent."""
-        return not self.has_had_parent
-
-    def places(self) -> dict[str, str]:
-        """All neighbours in the tree, or expected in it after a restart, with their places."""
-        names = dict.fromkeys([*self.core.neighbours.tree(), *self._restoration.expected()])
-        return {name: self.place_of(name).value for name in names}
-
-    def _awaits_parent(self) -> bool:
-        """Whether a restarted broker still waits for the parent it had.
-
-        Until then it says nothing of the tree: those below it keep what they know.
-        """
-        return (
-            self._restoration.is_active
-            and self.parent != ""
-            and self.parent == self.core.config.expected_parent
-            and not self.path
-        )
 
     # Links
 
@@ -270,16 +144,6 @@ class Tree(Machine):
     def _changed(self) -> list[Effect]:
         return [TreeChanged()] if self.is_on else []
 
-    def has_lost_somebody(self, now: float) -> bool:
-        """Whether a neighbour in the tree has been away for long."""
-        age_max = self.timing.age_max(self.delay_tree)
-        return any(self._is_long_gone(name, age_max, now) for name in self.kept)
-
-    def is_same_tree(self, name: str) -> bool:
-        """Whether a neighbour knows the same root."""
-        offer = self.offers.get(name)
-        return offer is not None and offer.is_live and offer.beacon.root == self.root
-
     def _age_offer(self, neighbour: str) -> None:
         offer = self.offers.get(neighbour)
         if offer is not None:
@@ -300,64 +164,6 @@ class Tree(Machine):
         self.offers[source] = Offer(event.beacon, now)
         return self._wake(now, is_pulse=source == self.parent)
 
-    def _tell(self, names: list[str], now: float) -> list[Effect]:
-        if self._awaits_parent():
-            return []
-        beacon = self._beacon(now)
-        return [
-            Say(
-                name,
-                msgspec.structs.replace(
-                    beacon,
-                    asks=name == self.parent and self._is_asking(),
-                    is_carried=self.carries(name),
-                ),
-            )
-            for name in names
-            if self._is_linked(name)
-        ]
-
-    def _is_asking(self) -> bool:
-        """Whether the parent is to let the link carry."""
-        return self.asks_under == (self.parent, self.root) and not self.carries(self.parent)
-
-    def _beacon(self, now: float) -> Beacon:
-        offer = self.offers.get(self.parent)
-        children = self._children()
-        ways = self._ways(children)
-        return Beacon(
-            root=self.root,
-            priority=self.priority,
-            age=0.0 if not self.parent or offer is None else max(0.0, offer.age(now)),
-            path=(*self.path, self.core.id),
-            parent=self.parent,
-            carries=bool(self.parent) and self.carries(self.parent),
-            is_whole=self._is_whole(),
-            full=0 < self.settings.children_max <= len(children),
-            size=min(SIZE_MAX, 1 + sum(max(1, one.size) for one in children)),
-            delay_up=ways[0] if ways else 0.0,
-            delay_tree=self.delay_tree,
-        )
-
-    def _is_whole(self) -> bool:
-        """Whether all links from the root to this broker carry."""
-        if not self.parent:
-            return True
-        offer = self.offers.get(self.parent)
-        return self.carries(self.parent) and offer is not None and offer.beacon.is_whole
-
-    def _children(self) -> list[Beacon]:
-        return [
-            offer.beacon
-            for name, offer in self.offers.items()
-            if offer.beacon.parent == self.core.id and self._is_in_tree(name)
-        ]
-
-    def _ways(self, children: list[Beacon]) -> list[float]:
-        """From below each child to this broker, in seconds, longest first."""
-        across = self.timing.across
-        return sorted((across(one.delay_up) + self.delay for one in children), reverse=True)
-
     # Choosing
 
     def _wake(self, now: float, *, is_pulse: bool = False) -> list[Effect]:
@@ -368,7 +174,7 @@ class Tree(Machine):
         self._measure()
         effects += self._ask(now)
         if before[:2] != self._standing()[:2]:
-            effects += self._changed()
+            effects += [*self._changed(), *self._tell_of_lost(now)]
         if is_pulse or before != self._standing():
             effects += self._tell(self._partners(), now)
         return effects
@@ -378,17 +184,6 @@ class Tree(Machine):
         carries = bool(self.parent) and self.carries(self.parent)
         asks = self._is_asking()
         return self.parent, self.root, self.path, carries, asks, self._is_whole()
-
-    def _valid_offers(self, now: float) -> dict[str, Offer]:
-        age_max = self.timing.age_max(self.delay_tree)
-        own = self._rank()
-        return {
-            name: offer
-            for name, offer in self.offers.items()
-            if name in self.core.neighbours
-            and offer.is_valid(name, self.core.id, now, age_max, self.settings.depth_max)
-            and offer.rank < own
-        }
 
     def _choose(self, now: float) -> None:
         """Take the best root there is, by the parent there is if that one offers it."""
@@ -528,6 +323,11 @@ class Tree(Machine):
             effects += self._gaps.link_replaced(other, now)
         return [*effects, *self._links.enter_tree(name, now)]
 
+    def _tell_of_lost(self, now: float) -> list[Effect]:
+        """The tree goes on by another way, perhaps over links that carry already."""
+        lost = [name for name in self.kept if not self._is_linked(name)]
+        return [one for name in lost for one in self._gaps.link_replaced(name, now)]
+
     def _go_out(self, name: str, reason: str, now: float) -> list[Effect]:
         missed = self._gaps.link_replaced(name, now)
         return [*missed, *self._links.leave_tree(name, reason, now)]
@@ -565,15 +365,6 @@ class Tree(Machine):
         self.fragment.forget(request.number)
         return []
 
-    def _measure(self) -> None:
-        """How long the longest way through the tree is: the root knows, and tells."""
-        across = self.timing.across
-        offer = self.offers.get(self.parent)
-        if offer is not None:
-            self.delay_tree = across(offer.beacon.delay_tree)
-        else:
-            self.delay_tree = across(sum(self._ways(self._children())[:2]))
-
     # Time
 
     @property
@@ -590,11 +381,13 @@ class Tree(Machine):
         is_pulse = is_due(self.pulse_at, now, self.settings.beacon_seconds)
         if is_pulse:
             self.pulse_at = now + self.settings.beacon_seconds
-        for name in [name for name in self.kept if not self._is_in_tree(name)]:
-            del self.kept[name]
+        for name in list(self.kept):
+            if not self._is_in_tree(name) or self.carries(name):
+                del self.kept[name]
         for name in self._partners():
             if self._is_in_tree(name) and not self.carries(name):
-                self.kept[name] = min(self.kept.get(name, now), now)
+                since = self.kept.get(name, now)
+                self.kept[name] = since if since <= now else now
         self._excuse_busy(now)
         is_over = is_due(self.watched_until, now, WATCHED_SECONDS_MAX)
         self._links.watch(is_watched=not is_over)
@@ -632,10 +425,6 @@ class Tree(Machine):
         self.survey_at = now + age_max
         return self._waves.request(self, self.core.id, Purpose.KEPT, now)
 
-    def _is_long_gone(self, name: str, age_max: float, now: float) -> bool:
-        since = self.kept.get(name, now)
-        return not self._is_linked(name) and now - since > age_max
-
     def _release_kept(self, here: set[str], now: float) -> list[Effect]:
         """Let those go who are kept in vain: they are here by another way."""
         effects: list[Effect] = []
@@ -644,38 +433,3 @@ class Tree(Machine):
         return effects
 
     # Looking
-
-    def report(self) -> dict[str, Any]:
-        """The place of this broker in the tree."""
-        return {
-            "root": self.root,
-            "parent": self.parent,
-            "depth": len(self.path),
-            "kept": sorted(self.kept),
-            "size": min(SIZE_MAX, 1 + sum(max(1, one.size) for one in self._children())),
-            "delay_seconds": self.delay,
-            "delay_tree_seconds": self.delay_tree,
-        }
-
-    def state(self) -> Any:
-        """All of it but what is offered and when."""
-        return {
-            "root": self.root,
-            "priority": self.priority,
-            "parent": self.parent,
-            "path": list(self.path),
-            "kept": sorted(self.kept),
-            "offers": {
-                name: msgspec.to_builtins(offer.beacon) for name, offer in self.offers.items()
-            },
-        }
-
-    def problems(self) -> Iterator[str]:
-        """The parent is a neighbour; what is kept is a link of the tree that does not carry."""
-        if not self.is_on:
-            return
-        if self.parent and self.parent not in self.core.neighbours and not self._awaits_parent():
-            yield f"the parent {self.parent} is no neighbour"
-        for name in self.kept:
-            if not self._is_in_tree(name) or self.carries(name):
-                yield f"{name} is kept, and is no link of the tree or carries"

@@ -74,6 +74,7 @@ class Bus:
             buffer_bytes=options.buffer_bytes,
             connect_seconds=options.connect_seconds,
             silence_seconds=options.silence_seconds,
+            raises_faults=False,
         )
         self.name = config.name
         """Id and session: the publisher in the ids of notifications."""

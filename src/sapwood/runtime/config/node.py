@@ -42,6 +42,6 @@ def node_config(
         client=settings.client,
         stabilization=settings.stabilization,
         tree=settings.tree,
-        raises_faults=False,
         recording=bool(settings.trace.directory),
+        raises_faults=False,
     )

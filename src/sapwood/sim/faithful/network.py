@@ -6,9 +6,10 @@ to brokers and connections. Rows of a trace are made as there, in virtual time.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -29,6 +30,9 @@ from sapwood.trace.schema import DELIVERED, PUBLISHED
 from sapwood.wire.frames import CONTROL, HEADER_SIZE, decode_envelope, decode_head, split
 
 Recorder: TypeAlias = Callable[..., None]
+
+FAULTS_COUNTED: Final = ("contradiction", "impossible")
+"""What is counted of faults in the memory of nodes and sessions."""
 
 
 class Site:
@@ -72,6 +76,8 @@ class FaithfulNetwork:
         self.nodes: dict[str, Node] = {}
         """The present life of each broker that is up."""
         self.clients: dict[str, FaithfulClient] = {}
+        self.past_faults: Counter[str] = Counter()
+        """Counts of faults of the lives of brokers that have ended."""
         self.join_failures: list[tuple[str, JoinFailed]] = []
         self._random = random
         self._config = dict(config or {})
@@ -148,7 +154,7 @@ class FaithfulNetwork:
 
     def crash(self, name: str, how: Crash = Crash.KILLED) -> None:
         """A broker's process ends without a word; what was in its memory is gone."""
-        if self.nodes.pop(name, None) is not None:
+        if self._forget(name):
             self.driver.end(self.driver.hosts[name], how)
 
     def stop(self, name: str) -> None:
@@ -156,8 +162,15 @@ class FaithfulNetwork:
         if name in self.nodes:
             self.driver.bring(self.driver.hosts[name], Stop())
 
+    def _forget(self, name: str) -> bool:
+        """A life of a broker is over; whether there was one."""
+        node = self.nodes.pop(name, None)
+        if node is not None:
+            self.past_faults.update({what: node.counts[what] for what in FAULTS_COUNTED})
+        return node is not None
+
     def _stopped(self, host: Host, effect: Stopped) -> None:
-        self.nodes.pop(host.name, None)
+        self._forget(host.name)
         self.driver.end(host)
 
     def _restart_at_once(self, host: Host, effect: Restart) -> None:
@@ -271,6 +284,15 @@ class FaithfulNetwork:
     def count(self, what: str) -> int:
         """How often something happened at all nodes that are up."""
         return sum(node.counts[what] for node in self.nodes.values())
+
+    def faults(self) -> dict[str, int]:
+        """What nodes and sessions took for faults in memory, if anything: nobody injects any."""
+        found = Counter(self.past_faults)
+        counts = [node.counts for node in self.nodes.values()]
+        counts += [client.session.counts for client in self.clients.values()]
+        for one in counts:
+            found.update({what: one[what] for what in FAULTS_COUNTED})
+        return {what: count for what, count in found.items() if count}
 
     # Clients
 

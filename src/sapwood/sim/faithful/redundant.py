@@ -241,14 +241,22 @@ class PlanRun:
 
     # What must hold
 
+    def _reach(self) -> Groups:
+        """Who can reach whom: by links of the plan, or because somebody has heard of somebody."""
+        nodes = self.network.nodes
+        reach = Groups(nodes)
+        for left in nodes:
+            for right in nodes:
+                is_planned = right in self.plan.joins[left]
+                if left != right and (is_planned or self.network.is_linked(left, right)):
+                    reach.join(left, right)
+        return reach
+
     def _wrong(self) -> Iterator[str]:
         """What of the tree is not right though nothing fails any more."""
         nodes = self.network.nodes
         tree = self._carrying()
-        reach, joined = Groups(nodes), Groups(nodes)
-        for left, right in self.plan.links:
-            if left in nodes and right in nodes:
-                reach.join(left, right)
+        reach, joined = self._reach(), Groups(nodes)
         for left, right in sorted(tree):
             if not joined.join(left, right):
                 yield f"the link {left}-{right} closes a circle"
@@ -277,15 +285,21 @@ class PlanRun:
                 network.publish(session, {"calm": True})
         network.driver.run(5.0)
         yield from self._missing(before)
+        yield from self._in_vain()
         if changed_at != self.tree_changed_at:
             yield f"the tree changes at {self.tree_changed_at:.2f}, long after it was right"
 
+    def _in_vain(self) -> Iterator[str]:
+        """Links that are part of the tree and do not carry, though both ends are there."""
+        nodes = self.network.nodes
+        for name, node in nodes.items():
+            for other in node.broker.neighbours.tree():
+                if other in nodes and not node.broker.tree.carries(other):
+                    yield f"{name} keeps its link to {other} in vain"
+
     def _missing(self, before: dict[str, int]) -> Iterator[str]:
         network = self.network
-        reach = Groups(network.nodes)
-        for left, right in self.plan.links:
-            if left in network.nodes and right in network.nodes:
-                reach.join(left, right)
+        reach = self._reach()
         for publisher, client in network.clients.items():
             for one in client.publications[before[publisher] :]:
                 for reader, other in network.clients.items():

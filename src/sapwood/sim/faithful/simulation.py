@@ -54,7 +54,7 @@ class FaithfulSimulation(Simulation):
                 route.sample = delays.link(left, right).sample
         links = topology.links
         network.driver.run_until(
-            lambda: all(network.is_linked(*one) for one in links), FORM_SECONDS
+            lambda: all(network.is_joined(*one) for one in links), FORM_SECONDS
         )
         # It has the verbs and the counts of the other one, which is all a run asks for.
         return cast("Network", network)

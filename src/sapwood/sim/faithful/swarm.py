@@ -50,7 +50,7 @@ LOOKS_PER_CHECK: Final = 10
 """How many of these looks there are between two checks of what must hold of nodes."""
 
 REFRESH_SECONDS: Final = 2.0
-"""How often tables are compared: often, so that every case has many comparisons."""
+"""How often tables and streams are compared: often, so that every case has many comparisons."""
 
 IMPOSSIBLE: Final = ("mismatch", "expired", "strays")
 """What brokers count and must never happen: connections and processes fail here, but nobody spoils
@@ -164,6 +164,7 @@ class CaseRun:
                 silence_seconds=plan.silence_seconds,
                 buffer_bytes=plan.buffer_bytes,
                 slow_policy=plan.slow_policy,
+                check_seconds=REFRESH_SECONDS,
             )
 
     # Steps
@@ -280,6 +281,9 @@ class CaseRun:
         yield from self._unsound[:SHOWN_MAX]
         yield from self.network.problems()
         yield from self._impossible()
+        faults = self.network.faults()
+        if faults:
+            yield f"taken for faults in memory, though there were none: {faults}"
         clients = self.network.clients
         oracle = self._oracle()
         yield from oracle.order()

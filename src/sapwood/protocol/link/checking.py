@@ -1,0 +1,259 @@
+"""Streams and lines look after themselves: what contradicts itself begins anew.
+
+A transient fault may leave any value in memory. Every `check_seconds` each peer is looked at, and a
+side that is sound says how far it is (`Check`), together with an `Ack`. A stream whose counts
+contradict each other, on one side or between the two, ends: both sides begin a new one, and those
+concerned are told that anything may be missing. Where only a connection is wrong, it ends and the
+stream goes on. What follows from other things is derived again.
+
+Two more signs of a spoilt stream: two connections in a row end at the same place of it because
+something made no sense; or something that cannot happen did (an exception), for which tests and
+simulations want to hear of it instead, as long as nobody injects faults.
+
+In a run without faults nothing here does anything but say `Check`: `counts` has no
+``contradiction`` and no ``impossible`` then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sapwood.protocol.due import is_due
+from sapwood.protocol.events import ClientDown
+from sapwood.protocol.faults import FAULTS
+from sapwood.protocol.link.agreeing import revive
+from sapwood.protocol.link.consistency import (
+    Finding,
+    Remedy,
+    line_findings,
+    peer_findings,
+    structure_findings,
+)
+from sapwood.protocol.link.handshake import CHECKS, CONTRADICTION, PROTOCOL, Check, Goodbye
+from sapwood.protocol.link.line import Line
+from sapwood.protocol.link.peer import Peer
+from sapwood.protocol.link.states import LineState
+from sapwood.protocol.ports import Abort
+
+if TYPE_CHECKING:
+    from sapwood.protocol.node import Node
+
+
+class Checking:
+    """Looks for contradictions in one node."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self.check_at = float("-inf")
+        """When lines, and what is kept beside peers, are looked at again."""
+
+    def tick(self, now: float) -> None:
+        """Look at whatever is due."""
+        node, period = self._node, self._node.config.check_seconds
+        if node.is_stopping:
+            return
+        for name, peer in list(node.peers.items()):
+            try:
+                if is_due(peer.check_at, now, period):
+                    peer.check_at = now + period
+                    if self._is_in_order(name, peer, now):
+                        self._tell(peer, now)
+            except FAULTS as fault:
+                self.impossible_for(fault, name, now)
+        if is_due(self.check_at, now, period):
+            self.check_at = now + period
+            node.derive()
+            node.dialing.derive()
+            self._look_at_lines(now)
+            if _found(structure_findings(node, now)) != set():
+                node.counts[CONTRADICTION] += 1
+                self._derive(now)
+
+    def _tell(self, peer: Peer, now: float) -> None:
+        """Tell the other end how far this side is, in both directions."""
+        line, channel = peer.line, peer.channel
+        if line is not None and channel.connected and CHECKS in peer.features:
+            channel.window = self._node.membership.window(is_client=peer.is_client)
+            self._node.write(line, channel.ack() + channel.check(), now)
+
+    def heard(self, line: Line, check: Check, now: float) -> None:
+        """The other end says how far it is."""
+        node, peer = self._node, line.peer
+        if peer is None or node.is_stopping:
+            return
+        found = peer.channel.disagreement(check)
+        if found is not None and found.ends_stream:
+            self.contradicts(peer, found.what, now)
+        elif found is not None or CHECKS not in peer.features:
+            node.counts[CONTRADICTION] += 1
+            what = "nobody was to check this" if found is None else found.what
+            node.close(line, Goodbye(PROTOCOL, what), now)
+
+    # Looking
+
+    def _is_in_order(self, name: str, peer: Peer, now: float) -> bool:
+        """Whether a peer is; if not, whatever helps is done."""
+        node = self._node
+        found = _found(peer_findings(node, name, peer, now))
+        if found is None:  # perhaps it is not about this peer
+            self._derive(now)
+            found = _found(peer_findings(node, name, peer, now)) or {Remedy.STREAM}
+        if not found:
+            return True
+        node.counts[CONTRADICTION] += 1
+        if Remedy.STREAM in found:
+            self._end_stream(name, peer, now)
+        elif Remedy.LINE in found:
+            self._end_line(peer.line, peer, now)
+        self._derive(now)
+        return False
+
+    def _look_at_lines(self, now: float) -> None:
+        node = self._node
+        for number, line in list(node.lines.items()):
+            found = _found(line_findings(node, number, line, now))
+            if found is None or Remedy.LINE in found:
+                node.counts[CONTRADICTION] += 1
+                line.number = number
+                self._end_line(line, line.peer, now)
+
+    # Helping
+
+    def contradicts(self, peer: Peer, what: str, now: float) -> None:
+        """The stream of a peer cannot go on: let the next connection begin a new one."""
+        node, line = self._node, peer.line
+        node.counts[CONTRADICTION] += 1
+        node.membership.end_stream(peer, now)
+        if line is not None:
+            node.close(line, Goodbye(CONTRADICTION, what), now)
+
+    def broke(self, peer: Peer, goodbye: Goodbye, now: float, *, was_told: bool) -> Goodbye:
+        """A connection ends because something makes no sense; what to say of it.
+
+        If that happens twice at the same place of the stream, it will for ever.
+        """
+        if was_told:
+            before, peer.broken_out = peer.broken_out, peer.channel.acknowledged
+            is_again = before == peer.broken_out
+        else:
+            before, peer.broken_in = peer.broken_in, peer.channel.received
+            is_again = before == peer.broken_in
+        if not is_again or peer.is_over:
+            return goodbye
+        self._node.counts[CONTRADICTION] += 1
+        self._node.membership.end_stream(peer, now, is_spoilt=True)
+        return Goodbye(CONTRADICTION, goodbye.reason)
+
+    def _end_stream(self, name: str, peer: Peer, now: float) -> None:
+        """End the stream of a peer that may be anything but sound itself."""
+        node, broker = self._node, self._node.broker
+        peer.name = name
+        if type(peer.line) is not Line:
+            peer.line = None
+        line = peer.line
+        if name in broker.clients or name in broker.neighbours:
+            peer.is_client = name in broker.clients
+            node.membership.end_stream(peer, now)
+        else:
+            del node.peers[name]
+        if line is not None and line.peer is peer and line.is_open and line.is_sound(now):
+            node.close(line, Goodbye(CONTRADICTION, "this side of the stream was spoilt"), now)
+        else:
+            self._end_line(line, peer, now)
+        peer.forget_line(now)
+        node.forget_peer(peer, now)
+
+    def _end_line(self, line: Line | None, peer: Peer | None, now: float) -> None:
+        """End a connection, whoever it seems to belong to."""
+        node = self._node
+        for one in (peer, None if line is None else line.peer):
+            if one is not None and one.line is not None:
+                node.membership.lose(one, now)
+        if line is not None:
+            line.peer, line.out = None, []
+            line.state, line.ended_at = LineState.CLOSING, now
+            node.admission.forget(line)
+            node.do(Abort(line.number, "what is known of this connection makes no sense"))
+
+    def _derive(self, now: float) -> None:
+        """Derive again what is kept beside peers and lines."""
+        node = self._node
+        for name in [*node.broker.clients]:
+            if name not in node.peers:
+                node.bring(ClientDown(name), now)
+        node.derive()
+        node.flow.derive(now)
+        node.membership.derive(now)
+        for name, neighbour in [*node.broker.neighbours.items()]:
+            if name not in node.peers:
+                revive(node, name, neighbour, now)
+        node.keepalive.derive(now)
+        node.admission.derive(now)
+        node.dialing.derive()
+
+    # What cannot happen
+
+    def impossible(self, fault: Exception, line: Line | None, now: float) -> None:
+        """Something raised that nothing should: whoever it was about begins anew.
+
+        What came over the line may have been handled in part, so its stream ends in any case.
+        """
+        peer = None if line is None else line.peer
+        self._count(fault)
+        try:
+            self._look_at_all(now)
+            if peer is not None and node_has(self._node, peer) and not peer.is_over:
+                self._end_stream(peer.name, peer, now)
+            elif line is not None and line.state is not LineState.CLOSING:
+                self._end_line(line, peer, now)
+            self._derive(now)
+        except FAULTS:
+            self._start_over(now)
+
+    def impossible_for(self, fault: Exception, name: str, now: float) -> None:
+        """The same while something was done for a peer."""
+        self._count(fault)
+        peer = self._node.peers.get(name)
+        try:
+            if peer is not None:
+                self._end_stream(name, peer, now)
+            self._derive(now)
+        except FAULTS:
+            self._start_over(now)
+
+    def _count(self, fault: Exception) -> None:
+        if self._node.config.raises_faults:
+            raise fault
+        self._node.counts["impossible"] += 1
+
+    def _look_at_all(self, now: float) -> None:
+        """Look at everything at once."""
+        self.check_at = now
+        for peer in self._node.peers.values():
+            peer.check_at = now
+        self.tick(now)
+
+    def _start_over(self, now: float) -> None:
+        """Nothing helps: end all streams and lines, whatever they are."""
+        node = self._node
+        self._node.counts["started_over"] += 1
+        for number in node.lines:
+            node.do(Abort(number, "something impossible has happened"))
+        node.forget_everything()
+        for name in [*node.broker.clients]:
+            node.bring(ClientDown(name), now)
+        self._derive(now)
+
+
+def node_has(node: Node, peer: Peer) -> bool:
+    """Whether a peer is the one that is known under its name."""
+    return node.peers.get(peer.name) is peer
+
+
+def _found(findings: Iterator[Finding]) -> set[Remedy] | None:
+    """What would help; None if there are values that cannot even be looked at."""
+    try:
+        return {finding.remedy for finding in findings}
+    except FAULTS:
+        return None

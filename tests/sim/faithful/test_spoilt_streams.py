@@ -1,0 +1,107 @@
+"""Any value of links and streams may be spoilt: within a bound, all carries again, and is told.
+
+One place at a time over all kinds of places, and random shares of all places at once. What every
+place is compared with is in ``spoiling``.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from expecting import expect_none
+from sim.faithful import spoiling
+from sim.faithful.spoiling import MOMENTS, Spoilt
+
+SEEDS = 12
+SEEDS_SLOW = 200
+BLOCK = 20
+
+KINDS_MIN = 100
+"""Kinds of places there are at least: a walk that finds none would be content with anything."""
+
+
+def kind_of(place: str) -> str:
+    return re.sub(r"\[\d+\]", "[]", place.rsplit("/", maxsplit=1)[-1])
+
+
+def one_of_each_kind(moment: str) -> list[Spoilt]:
+    """For each kind of place one that holds it, and one of its values, in turn."""
+    chosen: dict[str, Spoilt] = {}
+    for number, (place, values) in enumerate(spoiling.single_places(moment).items()):
+        chosen.setdefault(f"{kind_of(place)} {place[:2]}", Spoilt(place, number % values))
+    return list(chosen.values())
+
+
+def problems(moment: str, chosen: list[Spoilt]) -> list[str]:
+    return [
+        "\n  ".join((f"{moment}: {one}", *found))
+        for one in chosen
+        if (found := spoiling.problems_of(1, moment, [one]))
+    ]
+
+
+def test_there_are_places_of_every_kind() -> None:
+    kinds = {kind_of(place) for place in spoiling.single_places("slow")}
+    assert len(kinds) > KINDS_MIN
+    for part in ("Channel.", "MemorySpool.", "Peer.", "Line.", "Flow.", "Target.", "Streams."):
+        assert any(kind.startswith(part) for kind in kinds), part
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_nothing_is_wrong_or_counted_without_a_fault(moment: str) -> None:
+    scene = spoiling.Scene(1, moment)
+    scene.prepare()
+    expect_none(list(scene.judge(scene.network.kernel.now)))
+    assert scene.network.faults() == {}
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "B1/B2/Channel.sent",
+        "B1/B2/Channel.received",
+        "B1/B2/Channel.acknowledged",
+        "B1/B2/Channel._spent",
+        "B1/B2/Channel._taken",
+        "B1/B2/MemorySpool.size",
+        "B1/B2/Peer.line",
+        "B1/B2/Line.needed",
+        "B1/s.1/Channel.received",
+        "s.1/Channel.received",
+        "p.1/Channel.sent",
+    ],
+)
+def test_a_count_that_is_one_too_high(place: str) -> None:
+    expect_none(problems("busy", [Spoilt(place, 2)]))
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_one_place_of_some_kinds(part: int) -> None:
+    expect_none(problems("busy", one_of_each_kind("busy")[part::16]))
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_many_places_at_once(seed: int) -> None:
+    expect_none(spoiling.failures([seed]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(SEEDS, SEEDS_SLOW, BLOCK))
+def test_many_places_at_once_often(start: int) -> None:
+    expect_none(spoiling.failures(range(start, start + BLOCK)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_one_place_of_each_kind(moment: str) -> None:
+    expect_none(problems(moment, one_of_each_kind(moment)))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_every_place_and_value(moment: str) -> None:
+    places = spoiling.single_places(moment)
+    chosen = [Spoilt(place, value) for place, count in places.items() for value in range(count)]
+    expect_none(problems(moment, chosen))
