@@ -11,13 +11,18 @@ from sapwood.demo.network import tree
 from sapwood.demo.run import Moment, Options
 from sapwood.demo.watching import BrokerView, LinkView, View
 
-UP = BrokerView(is_up=True, clients=2, entries=7)
+UP = BrokerView(is_up=True, clients=2, entries=7, root="B1")
 
 
 def moment(elapsed: float, published: int, delivered: int) -> Moment:
     view = View(
-        {"B1": UP, "B2": UP, "B3": BrokerView(is_up=False)},
-        {("B1", "B2"): LinkView("linked", 12.0, 34.0), ("B1", "B3"): LinkView("down")},
+        {
+            "B1": UP,
+            "B2": UP._replace(parent="B1", candidates=("B4",)),
+            "B3": BrokerView(is_up=False),
+            "B4": UP._replace(parent="B3"),
+        },
+        {("B1", "B2"): LinkView("linked", 12.0, 34.0), ("B3", "B4"): LinkView("down")},
     )
     return Moment(elapsed, view, published, delivered, 1)
 
@@ -25,7 +30,7 @@ def moment(elapsed: float, published: int, delivered: int) -> Moment:
 def shown(*moments: Moment, events: tuple[str, ...] = ()) -> str:
     screen = io.StringIO()
     console = Console(file=screen, width=140, force_terminal=False)
-    with Display(Options(brokers=3, seconds=10.0), tree(3), console) as display:
+    with Display(Options(brokers=4, seconds=10.0), tree(4), console) as display:
         for one in moments:
             display.moment(one)
         for text in events:
@@ -35,9 +40,10 @@ def shown(*moments: Moment, events: tuple[str, ...] = ()) -> str:
 
 def test_the_tree_is_shown_with_rates_and_who_is_down() -> None:
     text = shown(moment(1.0, 100, 50))
-    assert "● B1 2 clients, 7 entries" in text
-    assert "├── ● B2 2 clients, 7 entries  ↓12 ↑34" in text
-    assert "└── ✗ B3  down" in text
+    assert "● B1 root 2 clients, 7 entries" in text
+    assert "└── ● B2 2 clients, 7 entries +1  ↓12 ↑34" in text
+    assert "✗ B3" in text
+    assert "└── ● B4 2 clients, 7 entries  down" in text
     assert "1 of 10 s" in text
 
 
@@ -60,4 +66,15 @@ def test_events_are_listed() -> None:
 def test_before_anything_is_known_the_tree_is_there() -> None:
     text = shown()
     assert "starting" in text
+    assert "├── B2" in text
+    assert "│   └── B4" in text
     assert "└── B3" in text
+
+
+def test_a_circle_of_parents_is_shown_once() -> None:
+    view = View(
+        {"B1": UP._replace(parent="B2"), "B2": UP._replace(parent="B1")},
+        {("B2", "B1"): LinkView("away"), ("B1", "B2"): LinkView("away")},
+    )
+    text = shown(Moment(1.0, view, 0, 0, 0))
+    assert (text.count("● B1"), text.count("● B2")) == (1, 1)

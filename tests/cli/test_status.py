@@ -13,7 +13,7 @@ from rich.console import Console
 from runtime.serving import chain_in_background, free_port
 from runtime.statuses import CLIENT, NEIGHBOUR, STATUS
 from sapwood.cli.main import run
-from sapwood.cli.status import _size, table
+from sapwood.cli.status import _size, healing, standing_by, table
 from sapwood.protocol.messages import BrokerReport
 from sapwood.protocol.tree import Topology
 from sapwood.runtime.admin.inspection import BrokerView, NetworkView
@@ -45,6 +45,15 @@ def test_a_broker_is_shown_with_what_its_admin_endpoint_knows(url: str, capsys: 
     (broker,) = json.loads(capsys.readouterr().out)["brokers"]
     assert broker["id"] == broker["status"]["id"] == "B1"
     assert broker["clients"] == 1
+    status = broker["status"]
+    assert (status["tree"]["root"], status["tree"]["parent"], status["tree"]["kept"]) == (
+        "B1",
+        "",
+        [],
+    )
+    assert set(status["faults"].values()) == {0}
+    assert status["healing"]["bounds"]["tree"] > 0
+    assert f"any tree {status['healing']['bounds']['tree']:,.1f} s" in out
 
 
 def test_figures_are_those_of_all_streams() -> None:
@@ -53,9 +62,49 @@ def test_figures_are_those_of_all_streams() -> None:
     report = BrokerReport("B1", 1, neighbours=("B2", "B3"), away=("B3",), clients=2)
     view = NetworkView((BrokerView(report, status), BrokerView(BrokerReport("B2", 1), None)), ())
     lines = drawn(view)
-    assert lines[-3] == ["B1", "B2", "B3(away)", "2", "0", "8", "12", "39", "B", "45", "1"]
-    assert lines[-2] == ["B2", "0", "0", "·", "·", "·", "·", "·"]
+    words = "B1 · B2 B3(away) 2 0 8 12 39 B 45 1 75"
+    assert lines[-3] == words.split(" ")
+    assert lines[-2] == ["B2", "·", "0", "0", *"······"]
     assert lines[-1] == ["B3", "cannot", "be", "reached"]
+
+
+def test_the_place_in_the_tree_is_shown() -> None:
+    root = BrokerReport("B1", 1, neighbours=("B2",), root="B1")
+    child = BrokerReport("B2", 1, neighbours=("B1",), candidates=("B10",), root="B1", parent="B1")
+    other = BrokerReport("B10", 1, candidates=("B2", "B9"))
+    view = NetworkView(tuple(BrokerView(one, None) for one in (root, child, other)), ())
+    lines = drawn(view)
+    assert [line[:3] for line in lines[-3:-1]] == [["B1", "(root)", "B2"], ["B2", "B1", "B1"]]
+    assert standing_by(view) == ["links that stand by: B2–B10, B9–B10"]
+    assert standing_by(NetworkView((BrokerView(root, None),), ())) == []
+
+
+def test_of_many_links_that_stand_by_the_first_are_named() -> None:
+    names = tuple(f"B{number}" for number in range(2, 16))
+    view = NetworkView((BrokerView(BrokerReport("B1", 1, candidates=names), None),), ())
+    (line,) = standing_by(view)
+    assert line.startswith("links that stand by: B1–B2, B1–B3, ")
+    assert line.endswith(", B1–B13 and 2 more")
+
+
+def test_faults_and_the_time_until_one_is_healed_are_said() -> None:
+    """The slowest broker counts; what never heals at one of them never heals."""
+    assert STATUS.healing is not None
+    slower = msgspec.structs.replace(
+        STATUS,
+        id="B2",
+        faults={"mismatch": 0},
+        healing=msgspec.structs.replace(
+            STATUS.healing, bounds=dict.fromkeys(STATUS.healing.bounds, 1049.0)
+        ),
+    )
+    views = [BrokerView(BrokerReport(one.id, 1), one) for one in (STATUS, slower)]
+    assert healing(NetworkView(tuple(views), ())) == [
+        "faults found by B1 since its start: mismatch 31, rebirth_changed 44",
+        "healed within (bounds): a parent gone for good 1,049.0 s, any tree 1,049.0 s, "
+        "then any tables never, any fault never, any fault of derived state never",
+    ]
+    assert healing(NetworkView((BrokerView(BrokerReport("B1", 1), None),), ())) == []
 
 
 @pytest.mark.parametrize(

@@ -12,5 +12,6 @@ def test_so_many_looks(capsys: pytest.CaptureFixture[str]) -> None:
     with chain_in_background(2) as servers:
         url = str(servers[0].address)
         assert run(["top", "-s", url, "--count", "2", "--interval", "0.1"]) == 0
-    words = [line.split()[:1] for line in capsys.readouterr().out.splitlines()]
-    assert [word for word in words if word in (["B1"], ["B2"])] == [["B1"], ["B2"]] * 2
+    words = [line.split()[:2] for line in capsys.readouterr().out.splitlines()]
+    found = [word for word in words if word[:1] in (["B1"], ["B2"])]
+    assert found == [["B1", "(root)"], ["B2", "B1"]] * 2

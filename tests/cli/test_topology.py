@@ -56,6 +56,22 @@ def test_who_cannot_be_reached_is_shown_as_such() -> None:
     assert as_object(found)["missing"] == ["B10"]
 
 
+def test_who_has_another_parent_is_not_shown_below_a_broker_that_is_gone() -> None:
+    """All who had the hub for a neighbour keep its place; the tree goes on without it."""
+    hub = BrokerReport("hub-b", 1, ("hub-a", "site-1", "site-2"), away=("hub-a",), root="hub-b")
+    site = BrokerReport("site-1", 1, ("hub-a", "hub-b"), away=("hub-a",), root="hub-b")
+    site = msgspec.structs.replace(site, parent="hub-b")
+    found = view(hub, site, msgspec.structs.replace(site, id="site-2"))
+    (tree,) = _trees(found)
+    assert tree.label == "hub-b  root  away: hub-a"
+    assert [child.label for child in tree.children] == [
+        "hub-a  cannot be reached",
+        "site-1  away: hub-a",
+        "site-2  away: hub-a",
+    ]
+    assert [child.children for child in tree.children] == [[], [], []]
+
+
 def test_parts_that_nothing_links_are_trees_of_their_own() -> None:
     found = view(BrokerReport("B1", 1), BrokerReport("B2", 1))
     assert [tree.label for tree in _trees(found)] == ["B1", "B2"]

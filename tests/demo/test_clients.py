@@ -17,7 +17,7 @@ async def evening() -> None:
     subscribers = [Subscriber("all", "B1", "true"), Subscriber("some", "B1", "x = 1")]
     async with broker("B1") as server:
         clients = Clients(
-            publishers, subscribers, {"B1": url(server)}, lambda *gap: gaps.append(gap)
+            publishers, subscribers, {"B1": [url(server)]}, lambda *gap: gaps.append(gap)
         )
         async with clients:
             assert clients.settled == 2
@@ -44,7 +44,7 @@ def test_nobody_stays_when_a_client_cannot_connect() -> None:
                 Subscriber("ok", "B1", "true"),
                 Subscriber("bad", "B1", "not a filter ("),
             ]
-            clients = Clients([], subscribers, {"B1": url(server)}, lambda *_: None)
+            clients = Clients([], subscribers, {"B1": [url(server)]}, lambda *_: None)
             try:
                 async with clients:
                     raise AssertionError("there should have been an error")

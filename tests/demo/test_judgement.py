@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 
 from sapwood.demo import judgement
-from sapwood.demo.judgement import Judgement, judge, lose
+from sapwood.demo.judgement import Judgement, Span, judge, lose
 from sapwood.errors import DemoError, SparkError
 from sapwood.trace import Row, TraceWriter, check, read
+from sapwood.trace.files.removal import remove
+from sapwood.trace.schema import Place
 
 NOTIFICATIONS = 30
 OWED = 21
@@ -63,13 +66,23 @@ def test_all_that_is_owed_can_be_lost_and_no_more(trace: Path) -> None:
     assert check(read(trace)).lost == OWED
 
 
+def place(number: int) -> Place:
+    """Where the delivery of a notification is in the trace."""
+    found = (row for row in rows() if row.kind == "delivered" and row.sequence == number)
+    return next(found).place
+
+
 def judged(
-    monkeypatch: pytest.MonkeyPatch, trace: Path, **differences: int
+    monkeypatch: pytest.MonkeyPatch,
+    trace: Path,
+    *,
+    faults: Sequence[Span] = (),
+    **differences: int,
 ) -> tuple[Judgement, dict[str, int]]:
     """A judgement in which Spark says something of its own; on Spark it is in tests/cli."""
     plain = check(read(trace)).counts()
     monkeypatch.setattr(judgement, "audit_on_spark", lambda _: {**plain, **differences})
-    return judge(trace, lambda _: None), plain
+    return judge(trace, lambda _: None, faults), plain
 
 
 def test_both_judges_agree(monkeypatch: pytest.MonkeyPatch, trace: Path) -> None:
@@ -89,6 +102,41 @@ def test_a_loss_is_not_correct(monkeypatch: pytest.MonkeyPatch, trace: Path) -> 
     lose(trace, 1, Random(1))
     found, _ = judged(monkeypatch, trace)
     assert (found.counts["lost"], found.is_correct) == (1, False)
+
+
+def test_what_was_lost_amid_a_fault_is_counted_apart(
+    monkeypatch: pytest.MonkeyPatch, trace: Path
+) -> None:
+    """What was published from 2 s before the fault to 2 s after its end; and nothing else."""
+    before = check(read(trace)).expected
+    remove(trace, {place(13), place(14), place(20), place(21)})  # published at half their numbers
+    faults = [Span(0.0, 1.0), Span(9.0, 8.1)]
+    found, raw = judged(monkeypatch, trace, faults=faults)
+    assert found.amid_faults == ({"lost": 0, "unexpected": 0}, {"lost": 2, "unexpected": 0})
+    assert (raw["lost"], found.counts["lost"]) == (4, 2)
+    assert (raw["expected"], found.counts["expected"]) == (before, before - 2)
+    assert found.counts["delivered"] == found.counts["expected"] - 2 + found.counts["early"]
+    assert found.all_counts == found.spark == raw
+    assert not found.is_correct
+    found, _ = judged(monkeypatch, trace, faults=[Span(8.5, 8.5), Span(11.0, 12.0)])
+    assert (found.counts["lost"], found.is_correct) == (0, True)
+
+
+def test_what_is_repeated_amid_a_fault_is_wrong(
+    monkeypatch: pytest.MonkeyPatch, trace: Path
+) -> None:
+    with TraceWriter(trace, "demo", "B1", 2) as writer:
+        for row in rows():
+            if row.kind == "delivered" and row.sequence == 18:
+                order = NOTIFICATIONS + 1
+                writer.write(msgspec.structs.replace(row, session=2, client_order=order))
+    found, _ = judged(monkeypatch, trace, faults=[Span(0.0, 20.0)])
+    assert (found.counts["duplicated"], found.is_correct) == (1, False)
+
+
+def test_nothing_is_taken_away_that_was_published_amid_a_fault(trace: Path) -> None:
+    with pytest.raises(DemoError, match="there were 0 that count"):
+        lose(trace, 1, Random(1), [Span(2.0, 13.0)])
 
 
 def test_without_spark_the_plain_checkers_stand_alone(

@@ -71,6 +71,24 @@ def test_a_cut_breaks_all_connections_and_new_ones_pass() -> None:
     asyncio.run(main())
 
 
+def test_while_it_is_closed_nobody_is_let_through() -> None:
+    async def main() -> None:
+        async with shouting() as proxy:
+            reader, writer = await dial(proxy)
+            assert await ask(reader, writer) == b"HELLO\n"
+            assert proxy.close() == 1
+            for pair in ((reader, writer), await dial(proxy)):
+                with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+                    await pair[0].readexactly(1)
+                pair[1].close()
+            proxy.open()
+            reader, writer = await dial(proxy)
+            assert await ask(reader, writer) == b"HELLO\n"
+            writer.close()
+
+    asyncio.run(main())
+
+
 def test_where_nobody_listens_nobody_is_let_through() -> None:
     async def main() -> None:
         async with shouting() as proxy:

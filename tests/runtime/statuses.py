@@ -7,12 +7,14 @@ from sapwood.runtime.admin.status import (
     CONNECTED,
     LINKED,
     ClientStatus,
+    HealingStatus,
     JoinStatus,
     NeighbourStatus,
     QueueStatus,
     RefreshStatus,
     Status,
     TableStatus,
+    TreeStatus,
 )
 
 QUEUE = QueueStatus(
@@ -80,4 +82,28 @@ STATUS = Status(
     drops={},
     counts={},
     trace=None,
+    tree=TreeStatus(
+        protocol="beacons",
+        root="B9",
+        parent="B2",
+        depth=2,
+        kept=("B4",),
+        candidates=("B5",),
+        size=41,
+        delay_seconds=0.42,
+        delay_tree_seconds=0.43,
+    ),
+    faults={"mismatch": 31, "impossible": 0, "rebirth_changed": 44},
+    healing=HealingStatus(
+        brokers=45,
+        diameter=46,
+        delay_seconds=0.42,
+        bounds={
+            "failover": 47.0,
+            "tree": 48.0,
+            "tables": None,
+            "total": None,
+            "total_derived": None,
+        },
+    ),
 )

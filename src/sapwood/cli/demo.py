@@ -1,4 +1,4 @@
-"""`sapwood demo`: a network of broker processes at work, faults on the way, and the verdict."""
+"""`sapwood demo`: a network of broker processes at work, faults in acts, and the verdict."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def demo(
         int, typer.Option(help="How many broker processes.", metavar="N", min=2, max=64)
     ] = 8,
     seconds: Annotated[
-        float, typer.Option(help="How long clients publish.", metavar="S", min=1.0)
+        float,
+        typer.Option(help="How long clients publish, at least.", metavar="S", min=1.0),
     ] = 60.0,
     headless: Annotated[
         bool, typer.Option("--headless", help="Plain lines: for logs and CI.")
@@ -55,7 +56,9 @@ def demo(
 ) -> int:
     """Show the network at work on this machine, and judge what it did by its traces.
 
-    Exit 1 if anything was lost, repeated, unexpected or out of order.
+    In acts: a link is cut and restored, circles are offered, tables are corrupted, the root is
+    killed for good. Exit 1 if anything was lost, repeated, unexpected or out of order, but for
+    what was lost between a fault and its end; or if the network did not recover.
     """
     from sapwood.demo.run import Options
 
@@ -133,12 +136,15 @@ class Lines:
         if now.elapsed - self._last < _LINES_SECONDS:
             return
         self._last = now.elapsed
+        from sapwood.demo.watching import LINKED
+
         links = now.view.links.values()
-        linked = sum(link.state == "linked" for link in links)
+        linked = sum(link.state == LINKED for link in links)
+        wanted = max(0, len(now.view.up) - 1)
         frames = sum(link.down_rate + link.up_rate for link in links)
         self._say(
             f"{now.elapsed:6.1f} s  published {now.published:,}, delivered {now.delivered:,}; "
-            f"{linked} of {len(links)} links up, {frames:,.0f} frames/s over them"
+            f"{linked} of {wanted} links up, {frames:,.0f} frames/s over them"
         )
 
 
@@ -146,22 +152,70 @@ def _judge(directory: Path, outcome: Outcome, wishes: _Wishes) -> int:
     """Let the traces speak, and tell what they say."""
     from random import Random
 
-    from sapwood.demo.judgement import judge, lose
+    from sapwood.demo.judgement import Span, judge, lose
 
     say = notice if wishes.as_json else _say
     traces = directory / "trace"
+    faults = [Span(one.began_at, one.ended_at) for one in outcome.acts if one.may_lose]
     if wishes.losses:
         say(f"Removed from the traces, as --inject loss={wishes.losses} asks, the delivery of:")
-        for one in lose(traces, wishes.losses, Random(0)):
+        for one in lose(traces, wishes.losses, Random(0), faults):
             say(f"  {one}")
-    judgement = judge(traces, notice)
+    judgement = judge(traces, notice, faults)
     if wishes.as_json:
-        print_json({**judgement.counts, "spark": judgement.spark is not None})
+        print_json(_as_object(judgement, outcome))
     else:
+        print(_acts(judgement, outcome))
         print(_summary(judgement))
     for broker in outcome.died:
         notice(f"error: broker {broker} ended though nobody asked it to")
-    return ExitStatus.DONE if judgement.is_correct and not outcome.died else ExitStatus.NO
+    for act in outcome.acts:
+        if act.took is None:
+            notice(f"error: {act.act}: the network did not recover")
+    has_recovered = all(act.took is not None for act in outcome.acts)
+    is_right = judgement.is_correct and not outcome.died and has_recovered
+    return ExitStatus.DONE if is_right else ExitStatus.NO
+
+
+def _amid(judgement: Judgement, outcome: Outcome) -> dict[str, dict[str, int]]:
+    """What was lost or unexpected amid each act in which something may be."""
+    acts = [one.act for one in outcome.acts if one.may_lose]
+    return dict(zip(acts, judgement.amid_faults, strict=True))
+
+
+def _as_object(judgement: Judgement, outcome: Outcome) -> dict[str, Any]:
+    """The verdict for programs."""
+    amid = _amid(judgement, outcome)
+    return {
+        **judgement.counts,
+        "spark": judgement.spark is not None,
+        "acts": [
+            {
+                "act": one.act,
+                "what": one.what,
+                "did": one.did,
+                "took": one.took,
+                "bound": one.bound,
+                "bound_name": one.bound_name,
+                "amid_faults": amid.get(one.act),
+            }
+            for one in outcome.acts
+        ],
+    }
+
+
+def _acts(judgement: Judgement, outcome: Outcome) -> str:
+    """What was shown, one act a line."""
+    lines = ["What went wrong, when all was right again, and what that cost:"]
+    amid = _amid(judgement, outcome)
+    for one in outcome.acts:
+        took = "never" if one.took is None else f"{one.took:.1f} s"
+        bound = f"bound {one.bound:.1f} s ({one.bound_name})"
+        cost = ", ".join(
+            f"{count:,} {kind}" for kind, count in amid.get(one.act, {}).items() if count
+        )
+        lines.append(f"  {one.act:<28}{took:>8}   {bound:<28} {cost or 'nothing'}")
+    return "\n".join(lines)
 
 
 def _summary(judgement: Judgement) -> str:
@@ -178,5 +232,8 @@ def _summary(judgement: Judgement) -> str:
         shown["unjudged"] += f"   the trace of {', '.join(judgement.gaps)} has a gap"
     if counts["early"]:
         shown["delivered"] += f"   {counts['early']:,} of them early: not owed yet, or no more"
+    amid = sum(sum(one.values()) for one in judgement.amid_faults)
+    if amid:
+        shown["amid faults"] = f"{amid:,}   the cost of faults, above; among no other figure"
     lines = [f"  {name:<14}{text}" for name, text in shown.items()]
     return "\n".join(["What the traces of all brokers say:", *lines, judgement.words])

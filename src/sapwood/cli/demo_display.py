@@ -17,6 +17,7 @@ from rich.tree import Tree
 from sapwood.demo.watching import LINKED, NOTHING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import TracebackType
     from typing import Self
 
@@ -28,9 +29,14 @@ _EVENTS_MAX: Final = 14
 _RATE_SECONDS: Final = 3.0
 _STYLES: Final = {
     "CUT": "yellow",
+    "OPEN": "yellow",
+    "OFFER": "yellow",
+    "SPOIL": "red",
     "KILL": "red",
-    "START": "cyan",
-    "BACK": "green",
+    "DID": "cyan",
+    "RIGHT": "green",
+    "LATE": "red",
+    "STILL": "red",
     "GAP": "magenta",
 }
 """The first word of an event says how it is shown."""
@@ -80,7 +86,7 @@ class Display:
 
     def _render(self) -> RenderableType:
         view = self._moments[-1].view if self._moments else NOTHING
-        tree = Panel(_tree(self._topology, view), title="the tree, frames/s", width=50)
+        tree = Panel(_tree(self._topology, view), title="the tree, frames/s; +n stand by", width=50)
         events = Panel(self._log(), title="what happened", width=86)
         return Group(self._header(), Columns([tree, events]))
 
@@ -105,26 +111,52 @@ class Display:
         return "   ".join([*parts, f"gaps reported to subscribers {last.gaps}"])
 
     def _log(self) -> RenderableType:
-        lines = []
+        log = Table.grid(padding=(0, 2, 0, 0))
         for elapsed, text in self._events:
             style = _STYLES.get(text.partition(" ")[0], "")
-            lines.append(Text(f"{elapsed:6.1f}  ", style="dim").append(text, style=style))
-        missing = _EVENTS_MAX - len(lines)
-        return Group(*lines, *[Text("")] * missing)
+            log.add_row(Text(f"{elapsed:6.1f}", style="dim"), Text(text, style=style))
+        return Group(log, *[Text("")] * (_EVENTS_MAX - len(self._events)))
 
 
-def _tree(topology: Topology, view: View) -> Tree:
-    root = topology.brokers[0]
-    nodes = {root: Tree(_label(root, view), guide_style="dim")}
-    for child, parent in topology.parents(root).items():
-        link = view.links.get((parent, child))
-        text = _label(child, view)
-        if link is not None and link.state == LINKED:
-            text.append(f"  ↓{link.down_rate:.0f} ↑{link.up_rate:.0f}", style="cyan")
-        elif link is not None:
-            text.append(f"  {link.state}", style="red")
-        nodes[child] = nodes[parent].add(text)
-    return nodes[root]
+def _tree(topology: Topology, view: View) -> RenderableType:
+    """The tree below its root as brokers say it is; then who is not part of it."""
+    if not view.brokers:
+        parents = topology.parents(topology.brokers[0])
+    else:
+        parents = {child: parent for parent, child in view.links}
+    below: dict[str, list[str]] = {}
+    for child, parent in parents.items():
+        below.setdefault(parent, []).append(child)
+    tops = [name for name in topology.brokers if name not in parents]
+    tops.sort(key=lambda name: name in view.brokers and not view.brokers[name].is_up)
+    seen: set[str] = set()
+    return Group(*(_grown(name, below, view, seen) for name in (*tops, *topology.brokers)))
+
+
+def _grown(name: str, below: Mapping[str, list[str]], view: View, seen: set[str]) -> RenderableType:
+    """A broker with all below it; nothing if it is shown already, as in a circle of parents."""
+    if name in seen:
+        return Group()
+    seen.add(name)
+    trees = {name: Tree(_label(name, view), guide_style="dim")}
+    waiting = [name]
+    for parent in waiting:  # which grows meanwhile
+        for child in below.get(parent, ()):
+            if child not in seen:
+                seen.add(child)
+                trees[child] = trees[parent].add(_with_rates(parent, child, view))
+                waiting.append(child)
+    return trees[name]
+
+
+def _with_rates(parent: str, child: str, view: View) -> Text:
+    link = view.links.get((parent, child))
+    text = _label(child, view)
+    if link is not None and link.state == LINKED:
+        text.append(f"  ↓{link.down_rate:.0f} ↑{link.up_rate:.0f}", style="cyan")
+    elif link is not None:
+        text.append(f"  {link.state}", style="red")
+    return text
 
 
 def _label(name: str, view: View) -> Text:
@@ -134,4 +166,9 @@ def _label(name: str, view: View) -> Text:
     if not broker.is_up:
         return Text(f"✗ {name}", style="bold red")
     text = Text(f"● {name}", style="green")
-    return text.append(f" {broker.clients} clients, {broker.entries} entries", style="dim")
+    if broker.root == name:
+        text.append(" root", style="bold")
+    text.append(f" {broker.clients} clients, {broker.entries} entries", style="dim")
+    if broker.candidates:
+        text.append(f" +{len(broker.candidates)}", style="yellow")
+    return text

@@ -16,15 +16,39 @@ if TYPE_CHECKING:
 
 _UNKNOWN = "·"
 
+_LINKS_MAX = 12
+"""Links that stand by and are named."""
+
+_FIGURES = (
+    "clients",
+    "table",
+    "in/s",
+    "out/s",
+    "queued",
+    "given\nup",
+    "slow",
+    "faults",
+)
+"""Columns with numbers; the first two are of the survey, the others of admin endpoints."""
+
+_BOUNDS = {
+    "failover": "a parent gone for good",
+    "tree": "any tree",
+    "tables": "then any tables",
+    "total": "any fault",
+    "total_derived": "any fault of derived state",
+}
+"""Bounds of ``sapwood.analysis.stabilization`` that are shown, in words."""
+
 
 def status(
     server: Servers = [DEFAULT_SERVER],  # noqa: B006 - typer reads it, nobody changes it
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
-    """Show all brokers: links, clients, rates, queues, losses.
+    """Show all brokers: place in the tree, links, clients, rates, queues, losses, faults.
 
-    Rates and queues come from admin endpoints, where they can be reached from here. Exit 1 if some
-    brokers cannot be reached.
+    Rates, queues, faults and the time until a fault is healed come from admin endpoints, where
+    they can be reached from here. Exit 1 if some brokers cannot be reached.
     """
     view = run_client(_look(server))
     if as_json:
@@ -38,7 +62,10 @@ def status(
     else:
         from rich.console import Console
 
-        Console(highlight=False).print(table(view))
+        console = Console(highlight=False)
+        console.print(table(view))
+        for line in (*standing_by(view), *healing(view)):
+            console.print(line, soft_wrap=True)
     if view.missing:
         notice(f"cannot be reached: {', '.join(view.missing)}")
         return ExitStatus.NO
@@ -57,22 +84,76 @@ def table(view: NetworkView) -> Table:
     from rich import box
     from rich.table import Table
 
-    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for name in ("broker", "neighbours"):
-        shown.add_column(name)
-    for name in ("clients", "table", "in/s", "out/s", "queued", "given up", "slow"):
+    shown = Table(box=box.SIMPLE_HEAD, padding=0)
+    for name in ("broker", "parent", "neighbours"):
+        shown.add_column(name, overflow="fold")
+    for name in _FIGURES:
         shown.add_column(name, justify="right")
     for one in view.brokers:
         report = one.report
         shown.add_row(
-            report.id, _neighbours(one), str(report.clients), str(report.subscriptions), *_live(one)
+            report.id,
+            _parent(one),
+            _neighbours(one),
+            str(report.clients),
+            str(report.subscriptions),
+            *_live(one),
         )
     for name in view.missing:
-        shown.add_row(name, "cannot be reached", style="red")
+        shown.add_row(name, "", "cannot be reached", style="red")
     return shown
 
 
+def standing_by(view: NetworkView) -> list[str]:
+    """For people: links outside the tree, each once."""
+    from sapwood.runtime.admin.inspection import natural
+
+    links = sorted(
+        {
+            "–".join(sorted((one.report.id, other), key=natural))
+            for one in view.brokers
+            for other in one.report.candidates
+        },
+        key=natural,
+    )
+    if not links:
+        return []
+    more = f" and {len(links) - _LINKS_MAX} more" if len(links) > _LINKS_MAX else ""
+    return [f"links that stand by: {', '.join(links[:_LINKS_MAX])}{more}"]
+
+
+def healing(view: NetworkView) -> list[str]:
+    """For people: which faults were found, and how long until one is healed here."""
+    told = [one.status for one in view.brokers if one.status is not None]
+    lines = []
+    for status in told:
+        found = [f"{kind} {count}" for kind, count in status.faults.items() if count]
+        if found:
+            lines.append(f"faults found by {status.id} since its start: {', '.join(found)}")
+    known = [status.healing.bounds for status in told if status.healing is not None]
+    if known:
+        times = [f"{words} {_longest(name, known)}" for name, words in _BOUNDS.items()]
+        lines.append(f"healed within (bounds): {', '.join(times)}")
+    return lines
+
+
+def _longest(name: str, known: list[dict[str, float | None]]) -> str:
+    """The longest of some bounds of the same name."""
+    seconds = [bounds.get(name) for bounds in known]
+    times = [one for one in seconds if one is not None]
+    return "never" if len(times) < len(seconds) else f"{max(times):,.1f} s"
+
+
+def _parent(one: BrokerView) -> str:
+    """Who is above a broker; it may be the root, or keep no tree."""
+    report = one.report
+    if not report.root:
+        return _UNKNOWN
+    return "(root)" if report.root == report.id else report.parent
+
+
 def _neighbours(one: BrokerView) -> str:
+    """Those in the tree."""
     away = set(one.report.away)
     return " ".join(f"{name}(away)" if name in away else name for name in one.report.neighbours)
 
@@ -81,7 +162,7 @@ def _live(one: BrokerView) -> list[str]:
     """What only the admin endpoint knows."""
     status = one.status
     if status is None:
-        return [_UNKNOWN] * 5
+        return [_UNKNOWN] * 6
     streams = status.streams
     return [
         f"{sum(stream.rate.frames_in for stream in streams):,.0f}",
@@ -89,6 +170,7 @@ def _live(one: BrokerView) -> list[str]:
         _size(sum(stream.queue.buffered_bytes for stream in streams)),
         str(sum(stream.queue.given_up for stream in streams)),
         str(sum(client.is_slow for client in status.clients)),
+        str(sum(status.faults.values())),
     ]
 
 

@@ -68,9 +68,17 @@ def _print(view: NetworkView) -> None:
 
 
 def _trees(view: NetworkView) -> list[Tree]:
-    """The tree below its root; several if links are missing."""
+    """The tree below its root; several if links are missing.
+
+    Who has a parent that answers is shown below that one, and nowhere else: a broker that is gone
+    is still a neighbour of all who keep its place.
+    """
     from rich.tree import Tree
 
+    answered = {one.report.id for one in view.brokers}
+    parents = {
+        one.report.id: one.report.parent for one in view.brokers if one.report.parent in answered
+    }
     neighbours: dict[str, list[str]] = {one.report.id: [] for one in view.brokers}
     for left, right in view.links:
         neighbours.setdefault(left, []).append(right)
@@ -80,13 +88,14 @@ def _trees(view: NetworkView) -> list[Tree]:
 
     def grow(tree: Tree, name: str) -> None:
         for other in neighbours[name]:
-            if other not in seen:
+            if other not in seen and parents.get(other, name) == name:
                 seen.add(other)
                 grow(tree.add(labels.get(other, f"{other}  cannot be reached")), other)
 
     trees = []
     roots = [one.report.id for one in view.brokers if one.report.root == one.report.id]
-    for name in dict.fromkeys((*roots, *neighbours)):
+    tops = [name for name in neighbours if name in answered and name not in parents]
+    for name in dict.fromkeys((*roots, *tops, *neighbours)):
         if name not in seen:
             seen.add(name)
             trees.append(Tree(labels[name]))

@@ -23,9 +23,10 @@ class Clients:
         self,
         publishers: Sequence[Publisher],
         subscribers: Sequence[Subscriber],
-        urls: Mapping[str, str],
+        urls: Mapping[str, Sequence[str]],
         on_gap: GapSink,
     ) -> None:
+        """`urls` has the servers of a broker's clients: its own, then where they go without it."""
         self.published: Counter[str] = Counter()
         """By publisher."""
         self.delivered: Counter[str] = Counter()
@@ -62,7 +63,7 @@ class Clients:
         await self._stack.aclose()
 
     async def _connect(self, name: str, broker: str) -> Bus:
-        bus = await connect(self._urls[broker], id=name, connect_seconds=30.0).__aenter__()
+        bus = await connect(*self._urls[broker], id=name, connect_seconds=30.0).__aenter__()
         self._stack.push_async_callback(_leave, bus)
         return bus
 

@@ -20,6 +20,8 @@ class Proxy:
     def __init__(self) -> None:
         self.target_port = 0
         """Where to; to be set before somebody connects."""
+        self.is_open = True
+        """Whether whoever connects is let through."""
         self.cuts = 0
         """How many connections were cut."""
         self._server: asyncio.Server | None = None
@@ -37,7 +39,7 @@ class Proxy:
         return f"sapwood://127.0.0.1:{port}"
 
     def cut(self) -> int:
-        """Break all connections at once; how many there were. New ones are let through."""
+        """Break all connections at once; how many there were. New ones pass while it is open."""
         count = 0
         for writers in list(self._passing.values()):
             count += 1
@@ -45,6 +47,15 @@ class Proxy:
                 _break(writer)
         self.cuts += count
         return count
+
+    def close(self) -> int:
+        """Break all connections and let nobody through; how many there were."""
+        self.is_open = False
+        return self.cut()
+
+    def open(self) -> None:
+        """Let connections through from now on."""
+        self.is_open = True
 
     async def stop(self) -> None:
         """Let nobody through any more."""
@@ -57,6 +68,9 @@ class Proxy:
     async def _accepted(
         self, near_reader: asyncio.StreamReader, near_writer: asyncio.StreamWriter
     ) -> None:
+        if not self.is_open:
+            near_writer.transport.abort()
+            return
         try:
             far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.target_port)
         except OSError:

@@ -9,27 +9,26 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
 from typing import NamedTuple, Protocol
 
+from sapwood.demo.acts import ActReport, Stage
 from sapwood.demo.clients import Clients
 from sapwood.demo.gaps import GapNews
 from sapwood.demo.network import DemoNetwork
-from sapwood.demo.script import Cut, Kill, Restart, script
-from sapwood.demo.watching import LINKED, NOTHING, View, look
+from sapwood.demo.script import script
+from sapwood.demo.settings import described
+from sapwood.demo.watching import NOTHING, View, look
 from sapwood.demo.workload import Subscriber, publishers, subscribers
-from sapwood.protocol.tree import Link
 from sapwood.runtime.client import Gap
 from sapwood.trace.schema import SETTLE_SECONDS_DEFAULT
 
 LOOK_SECONDS = 0.5
 _CALM_SECONDS = SETTLE_SECONDS_DEFAULT + 0.5
 _CALM_SECONDS_MAX = 30.0
-_BACK_SECONDS = 30.0
-"""How long a link may take to come back before that is said."""
 
 
 class Options(NamedTuple):
@@ -37,6 +36,7 @@ class Options(NamedTuple):
 
     brokers: int = 8
     seconds: float = 60.0
+    """How long clients publish, at least: the acts take what they take."""
     rate: float = 300.0
     """Publications a second, of all publishers together."""
     seed: int = 1
@@ -70,6 +70,7 @@ class Outcome(NamedTuple):
     gaps: int
     died: tuple[str, ...]
     """Brokers that ended by themselves."""
+    acts: tuple[ActReport, ...] = ()
 
 
 async def run_demo(options: Options, directory: Path, observer: Observer) -> Outcome:
@@ -97,7 +98,7 @@ class _DemoRun:
         self._gaps = GapNews(self._say)
         self._clients: Clients | None = None
         self._began = time.monotonic()
-        self._returns: list[asyncio.Task[None]] = []
+        self._acts: list[ActReport] = []
 
     @property
     def _elapsed(self) -> float:
@@ -108,10 +109,10 @@ class _DemoRun:
 
     async def run(self) -> Outcome:
         options, network = self._options, self._network
-        self._say(f"starting {options.brokers} brokers")
+        self._say(f"starting {options.brokers} brokers; {described()}")
         async with network:
             brokers = network.topology.brokers
-            urls = {name: network.processes[name].url for name in brokers}
+            urls = {name: network.servers(name) for name in brokers}
             sources = publishers(brokers, options.rate)
             listeners = subscribers(brokers, max(6, 2 * options.brokers), self._random)
             clients = Clients(sources, listeners, urls, self._gap)
@@ -151,71 +152,20 @@ class _DemoRun:
             return Outcome(0, 0, 0, ())
         published, delivered = clients.published.total(), clients.delivered.total()
         died = tuple(broker.id for broker in self._network.processes.died)
-        return Outcome(published, delivered, self._gaps.count, died)
+        return Outcome(published, delivered, self._gaps.count, died, tuple(self._acts))
 
     # What goes wrong
 
     async def _play(self) -> None:
         seconds = self._options.seconds
-        for scheduled in script(self._network.topology):
+        stage = Stage(self._network, self._say)
+        for scheduled in script(self._options.brokers):
             await self._until(scheduled.share * seconds)
-            fault = scheduled.fault
-            if isinstance(fault, Cut):
-                self._cut(fault)
-            elif isinstance(fault, Kill):
-                await self._kill(fault)
-            else:
-                self._later(self._restart(fault))
-        await self._until(seconds)
-        await asyncio.gather(*self._returns)
+            self._acts.append(await stage.play(scheduled.act))
+        await self._until(max(seconds, self._elapsed + _CALM_SECONDS))
 
     async def _until(self, elapsed: float) -> None:
         await asyncio.sleep(max(0.0, elapsed - self._elapsed))
-
-    def _later(self, doing: Coroutine[None, None, None]) -> None:
-        self._returns.append(asyncio.create_task(doing))
-
-    def _cut(self, fault: Cut) -> None:
-        before = {link: self._resumed(link) for link in fault.links}
-        names = ", ".join("–".join(link) for link in fault.links)
-        if len(fault.links) > 2:
-            names = f"all {len(fault.links)} links"
-        for link in fault.links:
-            self._network.cut(link)
-        self._say(f"CUT   {names}: the connection breaks, without a word to either side")
-        self._later(self._back(fault, before, names))
-
-    async def _back(self, fault: Cut, before: dict[Link, int], names: str) -> None:
-        """Say when links that were cut carry notifications again."""
-        cut_at = self._elapsed
-        while self._elapsed - cut_at < _BACK_SECONDS:
-            view = await look(self._network.topology, self._network.processes)
-            if all(
-                view.links[link].state == LINKED and view.brokers[link[0]].resumed > before[link]
-                for link in fault.links
-                if view.brokers[link[0]].is_up and view.brokers[link[1]].is_up
-            ):
-                took = self._elapsed - cut_at
-                self._say(f"BACK  {names}: connected again within {took:.1f} s, streams go on")
-                return
-            await asyncio.sleep(0.05)
-        self._say(f"STILL {names}: not back after {_BACK_SECONDS:.0f} s")
-
-    def _resumed(self, link: Link) -> int:
-        found = self._view.brokers.get(link[0])
-        return 0 if found is None else found.resumed
-
-    async def _kill(self, fault: Kill) -> None:
-        clients = self._view.brokers[fault.broker].clients if self._view.brokers else 0
-        await self._network.kill(fault.broker)
-        self._say(
-            f"KILL  {fault.broker} (kill -9), with {clients} clients; its neighbour keeps its place"
-        )
-
-    async def _restart(self, fault: Restart) -> None:
-        self._say(f"START {fault.broker} again")
-        await self._network.restart(fault.broker)
-        self._say(f"BACK  {fault.broker} is part of the network again, as a new session")
 
     # What is seen
 
@@ -233,7 +183,7 @@ class _DemoRun:
 
     async def _watch(self) -> None:
         while True:
-            self._view = await look(self._network.topology, self._network.processes)
+            self._view = await look(self._network.processes)
             seen = self._outcome()
             self._observer.moment(
                 Moment(self._elapsed, self._view, seen.published, seen.delivered, seen.gaps)

@@ -1,53 +1,37 @@
-"""What goes wrong, and when: connections break, and a broker at the edge dies and comes back."""
+"""What goes wrong, and when: one act after the other."""
 
 from __future__ import annotations
 
+import enum
 from typing import NamedTuple
 
-import msgspec
 
-from sapwood.protocol.tree import Link, Topology
+class Act(enum.StrEnum):
+    """What is shown."""
 
-
-class Cut(msgspec.Struct, frozen=True):
-    """The connections of some links break at the same moment."""
-
-    links: tuple[Link, ...]
-
-
-class Kill(msgspec.Struct, frozen=True):
-    """A broker's process ends without a word."""
-
-    broker: str
+    CUT = "a link is cut and restored"
+    OFFER = "circles are offered"
+    SPOIL = "tables are corrupted"
+    KILL = "the root is killed for good"
 
 
-class Restart(msgspec.Struct, frozen=True):
-    """The broker is started again."""
-
-    broker: str
+MAY_LOSE = (Act.SPOIL, Act.KILL)
+"""Between such a fault and its end notifications may be lost; in the other acts nothing may be."""
 
 
 class Scheduled(NamedTuple):
-    """Something that goes wrong, after a share of the time."""
+    """An act that begins after a share of the time, or when the one before has ended."""
 
     share: float
-    fault: Cut | Kill | Restart
+    act: Act
 
 
-def script(topology: Topology) -> list[Scheduled]:
-    """Faults for a tree: a link near the root, two at once, a leaf that dies, all links at once.
-
-    A restarted broker needs time to be part of the network again, so the last fault is not long
-    after it.
-    """
-    links = topology.links
-    if not links:
-        return []
-    leaf = topology.brokers[-1]
-    return [
-        Scheduled(0.15, Cut(links[:1])),
-        Scheduled(0.28, Cut(tuple(dict.fromkeys((links[-1], links[len(links) // 2]))))),
-        Scheduled(0.42, Kill(leaf)),
-        Scheduled(0.50, Restart(leaf)),
-        Scheduled(0.80, Cut(links)),
+def script(brokers: int) -> list[Scheduled]:
+    """The acts; with two brokers there is nothing a circle could be made of."""
+    acts = [
+        Scheduled(0.08, Act.CUT),
+        Scheduled(0.20, Act.OFFER),
+        Scheduled(0.30, Act.SPOIL),
+        Scheduled(0.55, Act.KILL),
     ]
+    return [one for one in acts if brokers > 2 or one.act is not Act.OFFER]

@@ -512,7 +512,15 @@ def test_a_longer_delay_counts_twice_and_fades() -> None:
 
 def test_the_report_and_what_is_wrong() -> None:
     made = with_child()
-    assert made.tree.report() == {"root": "A", "parent": "A", "depth": 1, "kept": []}
+    assert made.tree.report() == {
+        "root": "A",
+        "parent": "A",
+        "depth": 1,
+        "kept": [],
+        "size": 2,
+        "delay_seconds": 0.05,
+        "delay_tree_seconds": made.tree.delay_tree,
+    }
     assert list(made.tree.problems()) == []
     made.tree.parent = "Z"
     made.tree.kept["C"] = 1.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -61,6 +63,17 @@ def test_a_broker_with_links_and_losses() -> None:
     assert found["sapwood_trace_left_out_total"] == 7
     assert found["sapwood_trace_failed"] == 1
     assert found["sapwood_uptime_seconds"] == STATUS.uptime_seconds
+
+
+def test_the_place_in_the_tree_faults_and_bounds() -> None:
+    found = read(STATUS)
+    assert found["sapwood_tree_info{parent=B2,root=B9}"] == 1
+    assert found["sapwood_tree_depth"] == 2
+    assert found["sapwood_tree_kept"] == 1
+    assert found["sapwood_tree_candidates"] == 1
+    assert found["sapwood_faults_total{kind=rebirth_changed}"] == 44
+    assert found["sapwood_healing_seconds{bound=failover}"] == 47.0
+    assert found["sapwood_healing_seconds{bound=tables}"] == math.inf
 
 
 def test_clients_are_summed_and_only_slow_ones_named() -> None:

@@ -28,6 +28,13 @@ def test_ports_follow_each_other_if_the_first_is_given() -> None:
     assert network.urls[3] == "sapwood://127.0.0.1:17003"
 
 
+def test_links_beside_the_tree_are_dialled_too() -> None:
+    beside = "sapwood://127.0.0.1:17002"
+    network = LocalNetwork(TREE, first_port=17_000, dials_too={"B4": [beside]})
+    joins = [word for word in network["B4"]._arguments if word.startswith("--join=")]
+    assert joins == ["--join=sapwood://127.0.0.1:17001", f"--join={beside}"]
+
+
 def test_ports_are_free_ones_otherwise() -> None:
     one, two = LocalNetwork(TREE), LocalNetwork(TREE)
     ports = [

@@ -262,6 +262,9 @@ class Standing(Machine):
             "parent": self.parent,
             "depth": len(self.path),
             "kept": sorted(self.kept),
+            "size": min(SIZE_MAX, 1 + sum(max(1, one.size) for one in self._children())),
+            "delay_seconds": self.delay,
+            "delay_tree_seconds": self.delay_tree,
         }
 
     def state(self) -> Any:

@@ -7,6 +7,7 @@ not keep up are named.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
@@ -40,6 +41,7 @@ class _OneStatus(Collector):
         yield from _clients(self._status.clients)
         yield from _losses(self._status)
         yield from _refresh(self._status.refresh)
+        yield from _healing(self._status)
 
 
 def exposition(status: Status) -> bytes:
@@ -136,6 +138,33 @@ def _refresh(refresh: RefreshStatus) -> Iterator[Metric]:
     yield _gauge("refresh_neighbours_without", "Neighbours that cannot compare.", without)
     without = refresh.clients_without
     yield _gauge("refresh_clients_without", "Clients that cannot compare.", without)
+
+
+def _healing(status: Status) -> Iterator[Metric]:
+    tree = status.tree
+    place = GaugeMetricFamily(
+        "sapwood_tree_info",
+        "Where the broker is in the tree; the value is always 1.",
+        labels=["root", "parent"],
+    )
+    place.add_metric([tree.root, tree.parent], 1)
+    yield place
+    yield _gauge("tree_depth", "Links to the root.", tree.depth)
+    yield _gauge("tree_kept", "Links of the tree that carry nothing now.", len(tree.kept))
+    yield _gauge("tree_candidates", "Links that stand by.", len(tree.candidates))
+    faults = CounterMetricFamily(
+        "sapwood_faults", "What was found that only a fault brings about.", labels=["kind"]
+    )
+    for kind, count in status.faults.items():
+        faults.add_metric([kind], count)
+    yield faults
+    if status.healing is not None:
+        times = GaugeMetricFamily(
+            "sapwood_healing_seconds", "Longest time until a fault is healed.", labels=["bound"]
+        )
+        for name, seconds in status.healing.bounds.items():
+            times.add_metric([name], math.inf if seconds is None else seconds)
+        yield times
 
 
 def _losses(status: Status) -> Iterator[Metric]:

@@ -98,6 +98,40 @@ class RefreshStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Clients that cannot compare."""
 
 
+class TreeStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The place of the broker in the tree."""
+
+    protocol: str = "off"
+    root: str = ""
+    parent: str = ""
+    """Empty for the root."""
+    depth: int = 0
+    """Links to the root."""
+    kept: tuple[str, ...] = ()
+    """Neighbours in the tree whose links carry nothing for the time being."""
+    candidates: tuple[str, ...] = ()
+    """Neighbours outside the tree: they stand by."""
+    size: int = 1
+    """Brokers below this one, with itself; of the root, all brokers."""
+    delay_seconds: float = 0.0
+    """Longest time of a message over one link of this broker, measured or as set."""
+    delay_tree_seconds: float = 0.0
+    """Longest way between two brokers of the tree, as the root says."""
+
+
+class HealingStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """How long until a fault is healed, and what that was computed from."""
+
+    brokers: int
+    """Brokers in the tree, as far as this one knows, or as many as its settings allow."""
+    diameter: int
+    """Links between the two brokers that are farthest apart."""
+    delay_seconds: float
+    """Longest time over one link."""
+    bounds: dict[str, float | None]
+    """Seconds by the names of ``sapwood.analysis.stabilization``; None for never."""
+
+
 class TraceStatus(msgspec.Struct, frozen=True, kw_only=True):
     """How the trace is doing."""
 
@@ -142,6 +176,11 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     counts: dict[str, int]
     """Of other things that happened."""
     trace: TraceStatus | None
+    tree: TreeStatus = TreeStatus()
+    faults: dict[str, int] = {}
+    """What was found that only a fault brings about, by kind: all 0 where all is well."""
+    healing: HealingStatus | None = None
+    """None where a broker of an earlier release does not say."""
 
     @property
     def streams(self) -> tuple[NeighbourStatus | ClientStatus, ...]:

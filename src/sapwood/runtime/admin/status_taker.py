@@ -19,6 +19,7 @@ from sapwood.protocol.link.peer import Peer
 from sapwood.protocol.link.states import TargetState
 from sapwood.protocol.node import Node
 from sapwood.runtime.address import Address, parse_address
+from sapwood.runtime.admin.healing import fault_counts, healing_status, tree_status
 from sapwood.runtime.admin.rates import Rates
 from sapwood.runtime.admin.status import (
     AWAY,
@@ -50,6 +51,7 @@ class StatusTaker:
     def take(self, listens: Address | None, now: float) -> Status:
         """The status now."""
         node, broker, config = self._node, self._node.broker, self._node.config
+        tree = tree_status(broker)
         peers = sorted(node.peers.values(), key=lambda peer: peer.name)
         return Status(
             id=config.id,
@@ -71,6 +73,9 @@ class StatusTaker:
             drops={str(why): count for why, count in sorted(broker.drops.counts.items())},
             counts=dict(sorted({**node.counts, **broker.faults}.items())),
             trace=self._trace(),
+            tree=tree,
+            faults=fault_counts(node),
+            healing=healing_status(tree, self._settings),
         )
 
     def _refresh(self) -> RefreshStatus:

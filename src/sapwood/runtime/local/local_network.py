@@ -29,7 +29,8 @@ class LocalNetwork(Mapping[str, BrokerProcess]):
 
     Every broker dials the neighbour that is nearer to the first one. Ports are consecutive from
     `first_port`, or free ones if none is given. `arguments` go to every ``sapwood broker``.
-    `dials` has the addresses that some brokers dial instead, such as that of a proxy in between.
+    `dials` has the addresses that some brokers dial instead, such as that of a proxy in between;
+    `dials_too` further ones, of links beside the tree.
     Below `data` each broker has a directory of its own for what outlives its process.
     """
 
@@ -40,10 +41,12 @@ class LocalNetwork(Mapping[str, BrokerProcess]):
         *,
         first_port: int | None = None,
         dials: Mapping[str, str] | None = None,
+        dials_too: Mapping[str, Sequence[str]] | None = None,
         data: Path | None = None,
     ) -> None:
         self.topology = topology
         self._dials = dials or {}
+        self._dials_too = dials_too or {}
         self._reservations: list[socket.socket] = []
         self._parents = _parents(topology)
         ports = {
@@ -157,6 +160,7 @@ class LocalNetwork(Mapping[str, BrokerProcess]):
         return [
             _FOR_EVER,
             f"--join={self._dials.get(name, f'sapwood://{_HOST}:{ports[parent][0]}')}",
+            *(f"--join={address}" for address in self._dials_too.get(name, ())),
         ]
 
     def _ports(self, first_port: int | None, number: int) -> tuple[int, int]:

@@ -1,0 +1,78 @@
+"""Where a broker is in the tree, which faults it has found, and how long until one is healed.
+
+The bounds are those of ``sapwood.analysis.stabilization``, with the settings of this broker and
+with what its tree knows of the network: the root knows how many brokers there are, the others take
+as many as a beacon may pass by their settings.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import msgspec
+
+from sapwood.analysis.stabilization import TERMS, bounds, network_of
+from sapwood.protocol.broker import Broker
+from sapwood.protocol.node import Node
+from sapwood.runtime.admin.status import HealingStatus, TreeStatus
+from sapwood.runtime.config.settings import Settings
+from sapwood.runtime.config.stabilization import periods_set, with_periods
+
+OF_REFRESH: Final = ("mismatch", "expired", "strays", "silent")
+"""What comparing tables may find."""
+OF_BROKER: Final = ("impossible", "rebirth_changed")
+"""What a broker may find in its own state."""
+OF_STREAMS: Final = ("contradiction",)
+"""What the two ends of a stream may find, where streams are checked."""
+
+
+def tree_status(broker: Broker) -> TreeStatus:
+    """The place of a broker in the tree."""
+    tree = broker.tree
+    candidates = tuple(name for name, one in broker.neighbours.items() if not one.in_tree)
+    if not tree.is_on:
+        return TreeStatus(candidates=candidates, delay_seconds=tree.delay)
+    about = {**tree.report(), "protocol": tree.settings.protocol, "candidates": candidates}
+    return msgspec.convert(about, TreeStatus)
+
+
+def fault_counts(node: Node) -> dict[str, int]:
+    """What was found that only a fault brings about: of all kinds, found or not."""
+    refresh = node.broker.reports().get("refresh", {})
+    counts = {kind: int(refresh.get(kind, 0)) for kind in OF_REFRESH}
+    counts |= {kind: node.broker.faults[kind] for kind in OF_BROKER}
+    return counts | {kind: node.counts[kind] for kind in OF_STREAMS if kind in node.counts}
+
+
+def healing_status(tree: TreeStatus, settings: Settings) -> HealingStatus:
+    """How long until a fault is healed, as far as a broker at this place in the tree knows.
+
+    Where no tree is kept, nothing is known of the network: it is as large as settings allow.
+    """
+    settings = with_periods(settings)
+    depth_max = settings.tree.depth_max
+    is_known = tree.protocol != "off"
+    delay = tree.delay_seconds
+    diameter = 2 * (depth_max - 1)
+    if is_known:
+        diameter = min(diameter, math.ceil(round(tree.delay_tree_seconds / delay, 6)))
+    network = network_of(
+        max(tree.size if is_known and not tree.parent else depth_max, diameter + 1),
+        diameter=diameter,
+        delay_max=delay,
+        depth_max=depth_max,
+        ring_max=settings.tree.ring_max,
+    )
+    periods = msgspec.structs.replace(periods_set(settings), away_time=settings.link.away_seconds)
+    found = bounds(network, periods)
+    return HealingStatus(
+        brokers=network.brokers,
+        diameter=network.diameter,
+        delay_seconds=delay,
+        bounds={term.name: _finite(getattr(found, term.name)) for term in TERMS},
+    )
+
+
+def _finite(seconds: float) -> float | None:
+    return None if math.isinf(seconds) else round(seconds, 6)
