@@ -12,7 +12,7 @@ import pytest
 
 from protocol.stabilize import test_fragment as fragments
 from protocol.stabilize import test_tree as scenes
-from sapwood.protocol.link.membership import Membership
+from sapwood.protocol.link import membership
 from sapwood.protocol.stabilize.beacon import Offer
 from sapwood.protocol.stabilize.fragment import Fragment, Purpose
 from sapwood.protocol.stabilize.places import Place
@@ -86,7 +86,7 @@ MUTANTS = {
     "no hold at all": Mutant(Fragment, "has_shown", everything_shown, swarm_of(3)),
     "age ignored": Mutant(Offer, "age", never_old, swarm_of(10)),
     "node and broker never agree": Mutant(
-        Membership, "_agree", nothing_follows, lambda: spoiling.problems_of(1)
+        membership, "agree", nothing_follows, lambda: spoiling.problems_of(1)
     ),
     "everybody leads here": Mutant(
         Fragment,
