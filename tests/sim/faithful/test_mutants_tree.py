@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from protocol.link import test_agreeing as agreements
 from protocol.stabilize import test_fragment as fragments
 from protocol.stabilize import test_tree as scenes
 from sapwood.protocol.link import membership
@@ -17,7 +18,7 @@ from sapwood.protocol.stabilize.beacon import Offer
 from sapwood.protocol.stabilize.fragment import Fragment, Purpose
 from sapwood.protocol.stabilize.places import Place
 from sapwood.protocol.stabilize.tree import Tree
-from sapwood.sim.faithful import redundant, spoiling
+from sapwood.sim.faithful import redundant
 
 
 def swarm_of(*seeds: int) -> Callable[[], Iterable[str]]:
@@ -86,7 +87,10 @@ MUTANTS = {
     "no hold at all": Mutant(Fragment, "has_shown", everything_shown, swarm_of(3)),
     "age ignored": Mutant(Offer, "age", never_old, swarm_of(10)),
     "node and broker never agree": Mutant(
-        membership, "agree", nothing_follows, lambda: spoiling.problems_of(1)
+        membership,
+        "agree",
+        nothing_follows,
+        scene_of(agreements.test_a_running_broker_looks_with_every_tick),
     ),
     "everybody leads here": Mutant(
         Fragment,
