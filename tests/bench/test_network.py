@@ -14,6 +14,8 @@ from sapwood.bench.network_outcome import BEFORE, LATENCY, OWN, P50, P99, RATE, 
 from sapwood.bench.registry import Options
 from sapwood.bench.report import Report
 
+pytestmark = pytest.mark.slow
+
 SMALL = Size(2, 0.01, 20, (100,), (2,), 20, 100)
 
 

@@ -196,6 +196,7 @@ def test_what_is_withheld_is_no_problem() -> None:
     assert broker_problems(broker) == []
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.sampled_from(["simple", "identity", "covering", "merging"]))
 def test_looking_changes_nothing(seed: int, algorithm: str) -> None:
     """Two equal networks, one of which is looked at all the time, say the same."""

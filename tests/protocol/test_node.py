@@ -396,6 +396,7 @@ def test_a_dead_line_is_noticed_and_a_living_one_is_kept_alive() -> None:
     assert (peer.away_since is not None, quiet.is_gone) == (True, True)
 
 
+@pytest.mark.slow
 def test_two_nodes_keep_each_other_alive_for_hours() -> None:
     net = line_of(2)
     net.advance(3600.0)

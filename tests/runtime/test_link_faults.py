@@ -12,6 +12,8 @@ from runtime.living import QUICK_LINK, Tally, broker, changed, port, run, until,
 from runtime.proxy import DOWN, UP, Proxy
 from sapwood.runtime.client import Bus
 
+pytestmark = pytest.mark.slow
+
 PAYLOAD = bytes(100)
 AHEAD_MAX = 2000
 

@@ -263,6 +263,7 @@ def test_dials_that_cross_at_the_same_moment_leave_one_link() -> None:
     assert len(net.wires_between("B1", "B2")) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_a_link_that_both_sides_dial_is_kept_whole_when_it_breaks(seed: int) -> None:
     """Both dial again at once; whichever connection stays, the stream goes on."""

@@ -192,6 +192,7 @@ def test_wiring_is_made_anew_and_state_handed_on() -> None:
     assert broker.waves.under_way == waiting
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("advertisements", [False, True])
 @pytest.mark.parametrize("seed", range(6))
 def test_changes_during_an_audit_go_to_both(seed: int, advertisements: bool) -> None:

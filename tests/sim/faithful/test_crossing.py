@@ -10,6 +10,8 @@ from sapwood.protocol.stabilize.settings import TreeSettings
 from sapwood.sim.faithful.network import FaithfulNetwork
 from sim.faithful.loading import QUICK_LINK, Publisher, sequences
 
+pytestmark = pytest.mark.slow
+
 BEACONS = TreeSettings()
 NO_BEACONS = TreeSettings(protocol="off")
 

@@ -23,6 +23,8 @@ from sim.faithful.loading import (
     sequences,
 )
 
+pytestmark = pytest.mark.slow
+
 FRAME_BYTES = len(PAYLOAD) + 50
 
 

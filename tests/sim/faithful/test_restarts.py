@@ -7,6 +7,8 @@ import pytest
 from sapwood.sim.faithful.driver import Crash
 from sim.faithful.loading import Publisher, client, got, line, missed, sequences
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("down_seconds", [0.0, 1.0, 5.0])
 @pytest.mark.parametrize("seed", range(5))

@@ -12,6 +12,8 @@ from sapwood.sim.faithful.spoiling import (
     problems_of,
 )
 
+pytestmark = pytest.mark.slow
+
 QUICK = range(6)
 """Seeds 1 and 3 did not heal while nobody compared connections with what the broker believes."""
 

@@ -14,6 +14,8 @@ from expecting import expect_none
 from sim.faithful import spoiling
 from sim.faithful.spoiling import MOMENTS, Spoilt
 
+pytestmark = pytest.mark.slow
+
 SEEDS = 12
 SEEDS_SLOW = 200
 BLOCK = 20
