@@ -37,6 +37,7 @@ from sapwood.protocol.messages import (
     CODEC,
     Advertise,
     Message,
+    Missed,
     Refresh,
     Repeat,
     Subscribe,
@@ -197,6 +198,7 @@ def test_the_difference_that_follows_is_told_at_once_and_additions_first() -> No
     assert tell(broker, "N", Whole("s", lines, digest_of(*lines))) == [
         Send("M", Subscribe(TWO.id, "a = 2")),
         Send("M", Unsubscribe(ONE.id)),
+        Send("N", Missed(0, "B-N", ("a = 2",))),  # it did not come to N until now
     ]
 
 
@@ -426,7 +428,7 @@ def test_what_a_client_wants_is_put_right_in_table_claims_and_trace() -> None:
         Send(name, message)
         for name in ("N", "M")
         for message in (Subscribe(TWO.id, "a = 2"), Unsubscribe(ONE.id))
-    ]
+    ] + [Send("c.1", Missed(0, "B-c.1", ("a = 2",)))]
 
 
 def test_a_client_cannot_ask() -> None:

@@ -18,8 +18,9 @@ from sapwood.filters.filter import Filter
 from sapwood.protocol.clients import ADVERTISED, SUBSCRIBED
 from sapwood.protocol.core import Core
 from sapwood.protocol.drops import Drop
-from sapwood.protocol.effects import Effect
-from sapwood.protocol.messages import TableName
+from sapwood.protocol.effects import Effect, Send
+from sapwood.protocol.gaps import FILTERS_MAX
+from sapwood.protocol.messages import Missed, TableName
 from sapwood.protocol.restoration import Restoration
 from sapwood.protocol.stabilize.digest import bucket_of, divided
 from sapwood.protocol.stabilize.whole import Partial
@@ -76,7 +77,8 @@ class EdgeTables:
         """Let a source have in a bucket just what it told; and how many entries that changed.
 
         It is one change: first what is new, then what is gone, then one difference to each
-        neighbour. So nobody unsubscribes what he is going to subscribe to again.
+        neighbour. So nobody unsubscribes what he is going to subscribe to again. What a source
+        wanted and this broker did not know of was not sent there: the source is told so.
         """
         name, bucket, buckets = partial.table, partial.bucket, partial.buckets
         kind, table = _KINDS[name], self._tables[name]
@@ -84,6 +86,7 @@ class EdgeTables:
         told: set[str] = set()
         effects: list[Effect] = []
         changed = 0
+        unknown: list[str] = []
         for entry_id, text in partial.lines:
             if bucket_of(entry_id, buckets) != bucket:
                 effects += self._core.drops.count(Drop.MALFORMED, source)
@@ -97,6 +100,7 @@ class EdgeTables:
             if table.get(source, entry_id) != filter:
                 effects += self._subscribing.enter(source, entry_id, kind, filter, text)
                 changed += 1
+                unknown.append(text)
             elif held.get(entry_id) != text:
                 table.add(Entry(source, entry_id, filter), text)
                 changed += 1
@@ -104,7 +108,15 @@ class EdgeTables:
             if entry_id not in told:
                 effects += self._subscribing.leave(source, entry_id, kind) or []
                 changed += 1
-        return [*effects, *self._core.tell_all()], changed
+        missed = self._missed(source, unknown) if name == "s" else []
+        return [*effects, *self._core.tell_all(), *missed], changed
+
+    def _missed(self, source: str, texts: list[str]) -> list[Effect]:
+        """Tell a source that some of what matches these filters did not come to it."""
+        if not texts:
+            return []
+        bounds = tuple(texts) if len(texts) <= FILTERS_MAX else ()
+        return [Send(source, Missed(0, f"{self._core.id}-{source}", bounds))]
 
     def _parsed(self, text: str) -> Filter | None:
         try:
