@@ -127,8 +127,8 @@ def told_to_the_wrong_neighbour(original: Any) -> Any:
 
 
 def own_entries_owed(original: Any) -> Any:
-    def add(self: RoutingTable, entry: Entry) -> None:
-        original(self, entry)
+    def add(self: RoutingTable, entry: Entry, text: str | None = None) -> None:
+        original(self, entry, text)
         ledger = self.ledgers.get(entry.destination)
         if ledger is not None:
             ledger.add(entry)

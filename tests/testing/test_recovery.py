@@ -79,7 +79,7 @@ def place_of(specimen: Specimen, kind: tuple[str, How]) -> Place:
 @pytest.mark.parametrize(
     ("routing", "advertisements"), [("covering", False), ("merging", True), ("simple", False)]
 )
-@pytest.mark.slow
+@pytest.mark.long
 def test_one_place_at_a_time(routing: str, advertisements: bool) -> None:
     todo = [
         kind

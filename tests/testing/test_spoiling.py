@@ -39,7 +39,7 @@ def test_a_spoilt_network_is_right_within_the_bound_and_stays_so(seed: int) -> N
     check(range(seed, seed + 1))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("first", range(QUICK, CI, 20))
 def test_more_spoilt_networks(first: int) -> None:
     check(range(first, min(first + 20, CI)))

@@ -89,13 +89,13 @@ def test_many_places_at_once(seed: int) -> None:
     expect_none(spoiling.failures([seed]))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("start", range(SEEDS, SEEDS_SLOW, BLOCK))
 def test_many_places_at_once_often(start: int) -> None:
     expect_none(spoiling.failures(range(start, start + BLOCK)))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_one_place_of_each_kind(moment: str) -> None:
     expect_none(problems(moment, one_of_each_kind(moment)))

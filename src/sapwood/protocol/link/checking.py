@@ -152,8 +152,9 @@ class Checking:
         if type(peer.line) is not Line:
             peer.line = None
         line = peer.line
-        if name in broker.clients or name in broker.neighbours:
-            peer.is_client = name in broker.clients
+        clients = broker.clients or ()  # the broker finds out by itself that it has none
+        if name in clients or name in (broker.neighbours or ()):
+            peer.is_client = name in clients
             node.membership.end_stream(peer, now)
         else:
             del node.peers[name]
@@ -179,13 +180,13 @@ class Checking:
     def _derive(self, now: float) -> None:
         """Derive again what is kept beside peers and lines."""
         node = self._node
-        for name in [*node.broker.clients]:
+        for name in [*(node.broker.clients or ())]:
             if name not in node.peers:
                 node.bring(ClientDown(name), now)
         node.derive()
         node.flow.derive(now)
         node.membership.derive(now)
-        for name, neighbour in [*node.broker.neighbours.items()]:
+        for name, neighbour in [*(node.broker.neighbours or {}).items()]:
             if name not in node.peers:
                 revive(node, name, neighbour, now)
         node.keepalive.derive(now)
@@ -241,7 +242,7 @@ class Checking:
         for number in node.lines:
             node.do(Abort(number, "something impossible has happened"))
         node.forget_everything()
-        for name in [*node.broker.clients]:
+        for name in [*(node.broker.clients or ())]:
             node.bring(ClientDown(name), now)
         self._derive(now)
 

@@ -8,7 +8,7 @@ All else follows from them, and is derived again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -110,14 +110,15 @@ def _is_late(node: Node, line: Line, now: float | None) -> bool:
 
 def structure_findings(node: Node, now: float | None) -> Iterator[Finding]:
     """What is kept beside peers and lines follows from them."""
-    clients = sorted(name for name, peer in node.peers.items() if peer.is_client)
-    if clients != sorted(node.broker.clients):
-        yield Finding(f"clients are {clients}, to the broker {sorted(node.broker.clients)}")
+    clients = _sorted(name for name, peer in node.peers.items() if peer.is_client)
+    told = _sorted(node.broker.clients or ())
+    if clients != told:
+        yield Finding(f"clients are {clients}, to the broker {told}")
     if node.client_count != len(clients):
         yield Finding(f"{len(clients)} clients, counted {node.client_count}")
-    neighbours = sorted(name for name, peer in node.peers.items() if not peer.is_client)
-    if neighbours != sorted(node.broker.neighbours):
-        told = sorted(node.broker.neighbours)
+    neighbours = _sorted(name for name, peer in node.peers.items() if not peer.is_client)
+    told = _sorted(node.broker.neighbours or ())
+    if neighbours != told:
         yield Finding(f"neighbours are {neighbours}, to the broker {told}")
     for name in node.flow.congested:
         if name not in node.peers:
@@ -125,3 +126,8 @@ def structure_findings(node: Node, now: float | None) -> Iterator[Finding]:
     yield from map(Finding, node.keepalive.problems(now))
     yield from map(Finding, node.admission.problems())
     yield from map(Finding, node.dialing.problems())
+
+
+def _sorted(names: Iterable[object]) -> list[str]:
+    """Names in their order, whatever a fault has made of them."""
+    return sorted(map(str, names))
