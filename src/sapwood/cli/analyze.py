@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sapwood.cli.analyze_breakeven import breakeven
+from sapwood.cli.analyze_routing import routing
+from sapwood.cli.analyze_traffic import traffic
 from sapwood.cli.output import ExitStatus, print_json
 
 if TYPE_CHECKING:
@@ -98,6 +101,11 @@ _PERIODS = {
 }
 """Names in formulas, and the options that set them where these have another name."""
 _SOLVED = ("refresh_seconds", "client_refresh_seconds", "beacon_seconds", "audit_seconds")
+
+
+app.command()(traffic)
+app.command()(breakeven)
+app.command()(routing)
 
 
 @app.callback()

@@ -124,4 +124,4 @@ def test_how_long_a_parent_is_looked_for_is_an_assumption() -> None:
 
 def test_order_is_kept_by_waiting_for_the_longest_way_only() -> None:
     assert ordering_wait_printed(62.008) == 62.008
-    assert ordering_wait(8, SLOW) == pytest.approx(2.008)
+    assert ordering_wait(4, 8, SLOW) == pytest.approx(3.012)

@@ -13,6 +13,7 @@ from sapwood.analysis.stabilization.network import Network, network_of
 from sapwood.analysis.stabilization.periods import Periods
 from sapwood.analysis.stabilization.refusals import Refusal, check, refusals
 from sapwood.analysis.stabilization.solving import (
+    excess,
     periods_following,
     periods_within,
     shortest_refresh,
@@ -29,6 +30,7 @@ __all__ = [
     "Term",
     "bounds",
     "check",
+    "excess",
     "idle_traffic",
     "network_of",
     "periods_following",

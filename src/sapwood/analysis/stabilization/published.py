@@ -199,6 +199,9 @@ def ordering_wait_printed(recolor_period: float) -> float:
     return recolor_period
 
 
-def ordering_wait(diameter: int, delay_max: float) -> float:
-    """In place of it: after d·δmax nothing is under way any more."""
-    return diameter * delay_max
+def ordering_wait(height: int, diameter: int, delay_max: float) -> float:
+    """In place of it, from a broker's own turn: the last turns h·δmax after the first at most.
+
+    What it published before has arrived d·δmax after that.
+    """
+    return (height + diameter) * delay_max

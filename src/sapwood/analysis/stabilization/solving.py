@@ -7,7 +7,7 @@ from bisect import bisect_right
 
 import msgspec
 
-from sapwood.analysis.stabilization.bounds import bounds
+from sapwood.analysis.stabilization.bounds import Bounds, bounds
 from sapwood.analysis.stabilization.network import Network
 from sapwood.analysis.stabilization.periods import Periods
 from sapwood.analysis.stabilization.refusals import (
@@ -23,6 +23,7 @@ BEACON_MOST = 3.0
 BEACONS_PER_REFRESH = 3
 _MARGIN = 1.01
 _DIGITS = 3
+_ROUNDING = 1e-9
 
 
 def periods_following(
@@ -96,14 +97,37 @@ def _corners(network: Network, base: Periods) -> list[float]:
     return [first, *later, 2 * max(first, *inner)]
 
 
+def excess(seconds: float, network: Network, periods: Periods) -> str:
+    """Why periods that were to heal every fault in a time do not here; empty if they do.
+
+    They may have been solved for smaller delays than those that are there. It is said whether
+    others would do.
+    """
+    found = bounds(network, periods)
+    if found.total_derived <= seconds * (1 + _ROUNDING):
+        return ""
+    said = (
+        f"{shown(seconds)} s is not kept: with {shown(network.delay_max)} s over a link, S ≥ Δs + "
+        f"Δt + Δr + α = {_sum(found)} = {found.total_derived:.3f} s"
+    )
+    try:
+        solved = periods_within(seconds, network, periods)
+    except StabilizationError as problem:
+        return f"{said}; no periods keep it: {problem.parameter} {problem.problem}"
+    return f"{said}; a refresh period of {shown(round(solved.refresh_period, _DIGITS))} s keeps it"
+
+
+def _sum(found: Bounds) -> str:
+    parts = (found.streams, found.tree, found.tables, found.audit)
+    return " + ".join(shown(round(part, _DIGITS)) for part in parts)
+
+
 def _too_small(seconds: float, network: Network, base: Periods) -> StabilizationError:
     shortest = shortest_refresh(network, base)
     found = bounds(network, _solved(shortest, network, base))
     least = math.ceil(found.total_derived * 10**_DIGITS) / 10**_DIGITS
-    parts = (found.streams, found.tree, found.tables, found.audit)
-    sum_of_parts = " + ".join(shown(round(part, _DIGITS)) for part in parts)
     return StabilizationError(
-        f"is {shown(seconds)} s; wanted S ≥ Δs + Δt + Δr + α = {sum_of_parts} = {least:.3f} s, "
+        f"is {shown(seconds)} s; wanted S ≥ Δs + Δt + Δr + α = {_sum(found)} = {least:.3f} s, "
         f"with the shortest refresh period, max(1 s, 4 · delay, beacons) = {shown(shortest)} s; or "
         "smaller delays, or a tree of less height",
         "seconds",
