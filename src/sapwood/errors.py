@@ -29,6 +29,7 @@ All of them derive from `SapwoodError`, so one ``except`` catches them all::
     │   └── UnknownKeyError          a key that is not there (also a KeyError)
     ├── TopologyError                brokers and links that form no tree (also a ValueError)
     ├── DescriptionError             a file that describes something is wrong (also a ValueError)
+    │   ├── PlanError                a plan file, or a change of the tree that cannot be
     │   ├── ScenarioError            a scenario file
     │   └── StudyError               a study file, or where its results go (also a PipelineError)
     ├── RoutingError                 an unknown algorithm or an impossible mix (also a ValueError)
@@ -41,7 +42,7 @@ All of them derive from `SapwoodError`, so one ``except`` catches them all::
     │   ├── UnconfirmedError         a broker was lost before it accepted a publication
     │   ├── ClosedError              something is used after it was closed
     │   └── ListenError              an address that cannot be listened on
-    ├── ParameterError               an impossible parameter of a simulation (also a ValueError)
+    ├── ParameterError               an impossible parameter of a simulation or formula (ValueError)
     ├── StabilizationError           periods that heal nothing, or not in time (also a ValueError)
     ├── TraceError                   traces are read, written or judged wrongly
     │   ├── TraceFileError           a file that is damaged, foreign or of another version
@@ -267,6 +268,10 @@ class DescriptionError(SapwoodError, ValueError):
         return f"{where} {self.problem}" if where else self.problem
 
 
+class PlanError(DescriptionError):
+    """A plan for the tree of brokers is wrong, or one change of it: why, and what is right."""
+
+
 class ScenarioError(DescriptionError):
     """A scenario is wrong."""
 
@@ -330,7 +335,7 @@ class ListenError(NetworkError):
 
 
 class ParameterError(SapwoodError, ValueError):
-    """A parameter of a simulated network or workload has an impossible value.
+    """A parameter of a simulated network or workload, or of a formula, has an impossible value.
 
     `parameter` is its name, so that a reader of scenario files can say which key is meant.
     """

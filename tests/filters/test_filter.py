@@ -336,6 +336,7 @@ def test_an_id_is_short_and_stable() -> None:
     assert Filter("true").id == "f56975c80364f63f"
 
 
+@pytest.mark.slow
 def test_ids_do_not_depend_on_the_hash_seed() -> None:
     texts = [
         "a = 1 or b = 2 or c = 3 or d in ('x', 'y', 'z')",

@@ -38,6 +38,7 @@ TestCrowdedHistory = CrowdedHistory.TestCase
 TestCrowdedHistory.settings = _FEWER
 
 
+@pytest.mark.slow
 def test_thousands_come_and_go() -> None:
     """Past the delta of new rows, several merges, a rebuild, and compaction."""
     random = Random(5)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
+
 from matching.drawing import any_filter, events
 from matching.model import Pair
 from sapwood.compiled.warm import kernels
@@ -15,6 +17,7 @@ def forms() -> dict[str, list[object]]:
     return {name: list(kernel.signatures) for name, kernel in kernels("sapwood.matching").items()}
 
 
+@pytest.mark.slow
 def test_every_kernel_is_exercised_and_nothing_is_compiled_later() -> None:
     warm.exercise()
     before = forms()

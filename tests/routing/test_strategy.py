@@ -144,6 +144,7 @@ def test_a_difference_is_true_if_there_is_something_to_tell() -> None:
     assert Difference([("a", Filter("true"))], [])
 
 
+@pytest.mark.slow
 def test_order_of_messages_does_not_depend_on_the_hash_seed() -> None:
     said = {
         subprocess.run(

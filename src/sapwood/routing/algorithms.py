@@ -20,6 +20,9 @@ from sapwood.routing.strategy import Strategy
 
 FLOODING = "flooding"
 
+PEER_TO_PEER, HIERARCHICAL = "peer-to-peer", "hierarchical"
+"""The variants of routing: the same algorithm on all edges; or flooding towards the root."""
+
 ALGORITHMS: dict[str, type[Strategy]] = {
     FLOODING: Flooding,
     "simple": Simple,

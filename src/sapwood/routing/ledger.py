@@ -94,6 +94,12 @@ class EdgeLedger:
             self.told = dict(owed)
             self._differing = {}
 
+    def retell(self, told: Mapping[str, Filter]) -> None:
+        """The neighbour has been told just this by other means."""
+        self._strategy.take_touched()
+        self.told = dict(told)
+        self._differing = self._all_differing()
+
     def touch(self, ids: Iterable[str]) -> None:
         """Something was told under these ids without this ledger: look at them again."""
         self._touched.update(dict.fromkeys(ids))

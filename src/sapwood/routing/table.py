@@ -182,6 +182,18 @@ class RoutingTable:
             shadow.follow(ledger)
             shadow.touch((*told, *ledger.told))
 
+    def retell(self, neighbour: str, told: Mapping[str, Filter]) -> None:
+        """A neighbour has been told just this, by other means than differences."""
+        ledger = self.ledgers.get(neighbour)
+        if ledger is None:
+            return
+        before = ledger.told
+        ledger.retell(told)
+        shadow = None if self.shadow is None else self.shadow.ledgers.get(neighbour)
+        if shadow is not None:
+            shadow.follow(ledger)
+            shadow.touch((*before, *ledger.told))
+
     def is_within(self, neighbour: str, filter: Filter) -> bool:
         """Whether a neighbour is concerned by entries with a filter."""
         if self.scope is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sapwood.trace.judge.checkers import check
 from sapwood.trace.judge.ordering import in_client_order
 from tracing.making import Recorder
@@ -129,6 +131,7 @@ def test_a_circle_of_causes_is_survived() -> None:
     assert found(trace) == [("out_of_order_causal", "cec.1", ["ann.1:1", "bob.1:1"])]
 
 
+@pytest.mark.slow
 def test_a_long_chain_does_not_exhaust_the_stack() -> None:
     trace = Recorder()
     for number in range(5_000):
