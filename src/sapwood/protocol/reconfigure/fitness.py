@@ -1,0 +1,45 @@
+"""Whether a broker can take part in a change, by what it knows of its own links."""
+
+from __future__ import annotations
+
+from sapwood.protocol.core import Core
+
+RING_MIN = 3
+"""Two links that exchange places have three ends at least."""
+
+
+def misfit(core: Core, path: tuple[str, ...], k: int, source: str) -> str:
+    """Why this broker cannot take part; empty if it can. The lock comes from a source, if any."""
+    n, ring_max = len(path), core.config.tree.ring_max
+    if not RING_MIN <= n <= ring_max:
+        return f"a ring of {n} brokers; there may be {RING_MIN} to {ring_max}"
+    if len(set(path)) != n or not 0 < k < n or core.id not in path:
+        return "the ring makes no sense"
+    place = path.index(core.id)
+    if source != (path[place - 1] if place else ""):
+        return "the lock comes from somewhere else"
+    for other in (place - 1, place + 1):
+        if 0 <= other < n:
+            neighbour = core.neighbours.get(path[other])
+            if neighbour is None or not neighbour.in_tree:
+                return f"{path[other]} is no neighbour in the tree"
+            if neighbour.is_withheld or not neighbour.is_connected:
+                return f"{path[other]} cannot be reached"
+    if place in (0, n - 1):
+        new = path[n - 1 - place]
+        candidate = core.neighbours.get(new)
+        if candidate is None or not candidate.is_connected:
+            return f"there is no link to {new}"
+        if candidate.in_tree:
+            return f"{new} is a neighbour in the tree already"
+    return _mixture(core, path, place)
+
+
+def _mixture(core: Core, path: tuple[str, ...], place: int) -> str:
+    """Why edges of the ring do not go together: where one floods, nothing is known of wishes.
+
+    In the other direction it may be known; but the change turns edges round.
+    """
+    sides = [core.neighbours.get(path[(place + step) % len(path)]) for step in (-1, 1)]
+    floods = {flag for one in sides if one is not None for flag in (one.floods, one.is_flooded)}
+    return "some edges of the ring flood, and others do not" if len(floods) > 1 else ""
