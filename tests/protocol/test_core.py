@@ -5,7 +5,7 @@ from __future__ import annotations
 from protocol.brokers import handle, new_broker, tell
 from sapwood.filters.filter import Filter
 from sapwood.protocol.effects import Send
-from sapwood.protocol.events import NeighbourAway, NeighbourBack
+from sapwood.protocol.events import ControlReceived, NeighbourAway, NeighbourBack
 from sapwood.protocol.messages import Subscribe, Unsubscribe
 from sapwood.routing.strategy import Entry
 
@@ -43,8 +43,7 @@ def test_a_neighbour_that_is_away_is_told_the_net_difference_when_it_is_back() -
 def test_a_frozen_edge_is_told_nothing_until_it_thaws() -> None:
     broker = new_broker()
     broker.neighbours["N"].is_frozen = True
-    assert tell(broker, "c.1", Subscribe("a", "x = 1")) == [
-        Send("M", Subscribe(Filter("x = 1").id, "x = 1"))
-    ]
+    told = broker.handle(ControlReceived("c.1", Subscribe("a", "x = 1")), 0.0)
+    assert told == [Send("M", Subscribe(Filter("x = 1").id, "x = 1"))]
     broker.neighbours["N"].is_frozen = False
     assert broker.tell_all() == [Send("N", Subscribe(Filter("x = 1").id, "x = 1"))]

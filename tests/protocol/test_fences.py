@@ -41,3 +41,12 @@ def test_there_are_only_so_many_and_the_oldest_goes_first(monkeypatch: pytest.Mo
     fences.move("a.1", Fence("B3", 2))
     fences.move("c.1", Fence("B2", 1))
     assert fences.homes == {"a.1": Fence("B3", 2), "c.1": Fence("B2", 1)}
+
+
+def test_the_last_that_was_said_about_a_stream_holds() -> None:
+    """The tree has changed: the client is where it was, and is heard by another way."""
+    fences = Fences()
+    assert fences.move("alice.1", Fence("B2", 1, 1))
+    assert fences.move("alice.1", Fence("B3", 1, 2))
+    assert not fences.move("alice.1", Fence("B2", 1, 1)), "that is older"
+    assert fences.move("alice.1", Fence("B2", 2)), "and that is about a later stream"

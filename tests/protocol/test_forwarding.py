@@ -329,3 +329,13 @@ def test_a_router_that_has_not_forgotten_is_reported() -> None:
     with patch.object(router, "clear"):
         forwarding.invalidate()
     assert problems(forwarding).startswith("the router remembers Plan(everyone=('F', 'M', 'N')")
+
+
+def test_who_wants_something_is_known_without_a_source() -> None:
+    forwarding = Forwarding(16)
+    forwarding.open("N", everything=False)
+    forwarding.add(Entry("N", "1", Filter("x > 1")))
+    forwarding.add(Entry("c.1", "1", Filter("x > 2")))
+    head = encode_head("p.1", {"x": 3})
+    assert forwarding.wanting(head, {"x": 3}) == ("N", "c.1")
+    assert forwarding.known == {}, "nothing is remembered of a source"

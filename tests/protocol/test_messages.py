@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from sapwood.errors import FrameError
 from sapwood.protocol.messages import (
     CODEC,
-    NAME_CHARS_MAX,
     Advertise,
     Echo,
     Message,
@@ -24,6 +23,7 @@ from sapwood.protocol.messages import (
     Unsubscribe,
     Whole,
 )
+from sapwood.protocol.naming import NAME_CHARS_MAX
 from sapwood.wire.frames import split
 
 names = st.text(st.characters(codec="utf-8"), max_size=20)

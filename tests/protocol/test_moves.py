@@ -14,6 +14,7 @@ from sapwood.protocol.events import (
     LinkUp,
     Tick,
 )
+from sapwood.protocol.fences import Fence
 from sapwood.protocol.messages import ClientMoved, Missed
 from sapwood.protocol.neighbours import RESTART
 
@@ -124,8 +125,8 @@ def test_news_that_were_overtaken_say_nothing() -> None:
     wired.handle("B3", ClientArrived("alice.1", 1))
     wired.handle("B1", ClientArrived("alice.1", 2))
     wired.run()
-    assert wired.brokers["B1"].fences.homes == {"alice.1": ("alice.1", 2)}
-    assert wired.brokers["B3"].fences.homes == {"alice.1": ("B2", 2)}
+    assert wired.brokers["B1"].fences.homes == {"alice.1": Fence("alice.1", 2)}
+    assert wired.brokers["B3"].fences.homes == {"alice.1": Fence("B2", 2)}
     dismissed = [(name, row) for name, row in wired.rows if isinstance(row, Dismiss)]
     assert [name for name, _ in dismissed] == ["B3"]
 

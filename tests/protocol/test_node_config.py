@@ -8,6 +8,7 @@ from sapwood.analysis.stabilization.periods import RefreshScheme
 from sapwood.protocol.broker import BrokerConfig
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.node_config import NodeConfig
+from sapwood.protocol.ports import Hint
 from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
 
 SCHEMES: tuple[RefreshScheme, ...] = ("digest", "batch", "hop-lease", "off")
@@ -19,6 +20,7 @@ def test_the_broker_gets_its_part() -> None:
         id="B7",
         session=9,
         routing="merging",
+        routing_variant="hierarchical",
         advertisements_required=True,
         advertisement_routing="simple",
         settle_interval=0.5,
@@ -30,9 +32,10 @@ def test_the_broker_gets_its_part() -> None:
         recording=True,
         expected=("B8",),
         expected_parent="B8",
+        book=(Hint("B7", ("tcp://b:1",), 3.0),),
         restore_seconds=4.0,
         link=LinkLimits(away_seconds=60.0),
-        client=ClientLimits(refresh_seconds=7.0),
+        client=ClientLimits(refresh_seconds=7.0, max_clients=9),
         stabilization=StabilizationSettings(refresh_seconds=8.0),
         tree=TreeSettings(beacon_seconds=2.0),
         raises_faults=False,
@@ -41,6 +44,7 @@ def test_the_broker_gets_its_part() -> None:
     shared = [name for name in made if name in given]
     assert [made[name] for name in shared] == [given[name] for name in shared]
     assert made["away_seconds"] == config.link.away_seconds
+    assert made["clients_max"] == config.client.max_clients
     assert made["client_refresh_seconds"] == config.client.refresh_seconds
     usual = msgspec.structs.asdict(BrokerConfig(id="B1"))
     assert [name for name in made if made[name] == usual[name]] == ["stale_seconds"]
@@ -55,19 +59,19 @@ def test_what_is_offered_follows_from_the_scheme() -> None:
             (config.features(is_client=one), config.refresh_seconds(is_client=one))
             for one in (False, True)
         ]
-    client = (("checks", "refresh"), 30.0)
+    client = (("checks", "refresh", "moves"), 30.0)
     always = ("restart", "checks", "beacons")
     assert found == {
-        "digest": [((*always, "refresh"), 8.0), client],
-        "batch": [((*always, "refresh"), 8.0), client],
-        "hop-lease": [((*always, "hop-lease"), 8.0), client],
-        "off": [(always, 0.0), (("checks",), 0.0)],
+        "digest": [((*always, "refresh", "moves"), 8.0), client],
+        "batch": [((*always, "refresh", "moves"), 8.0), client],
+        "hop-lease": [((*always, "hop-lease", "moves"), 8.0), client],
+        "off": [((*always, "moves"), 0.0), (("checks", "moves"), 0.0)],
     }
 
 
 def test_without_beacons_none_are_offered() -> None:
     config = NodeConfig(id="B1", tree=TreeSettings(protocol="off"))
-    assert config.features(is_client=False) == ("restart", "checks", "refresh")
+    assert config.features(is_client=False) == ("restart", "checks", "refresh", "moves")
 
 
 def test_clients_and_links_have_limits_of_their_own() -> None:

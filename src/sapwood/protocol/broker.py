@@ -1,14 +1,14 @@
 """The broker: events in, effects out, nothing else.
 
 This module only dispatches. What comes in notifications is in ``inbound``, where they go in
-``forwarding``; tables and what is owed to whom are in ``core``; all else is done by machines
-(``machine``), which the broker knows by their contract only. Whatever comes from someone unknown,
-or makes no sense, is counted and dropped (``drops``): it never changes a table.
+``forwarding``; tables and what is owed to whom are in ``core``, who is linked and connected in
+``members``; all else is done by machines (``machine``), which the broker knows by their contract
+only. Whatever comes from someone unknown, or makes no sense, is counted and dropped (``drops``): it
+never changes a table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -18,16 +18,18 @@ from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 from sapwood.matching.shared import SharedIndex
 from sapwood.protocol.config import BrokerConfig
-from sapwood.protocol.core import IMPOSSIBLE, REBIRTH_CHANGED, Core, ParseFilter
+from sapwood.protocol.core import IMPOSSIBLE, REBIRTH_CHANGED, ParseFilter
 from sapwood.protocol.drops import Drop
-from sapwood.protocol.effects import CloseLink, Effect, Hold, Reborn, Send
+from sapwood.protocol.effects import Effect, Reborn, Send
 from sapwood.protocol.events import (
     ClientAway,
     ClientBack,
     ClientDown,
+    ClientHandedOver,
     ClientUp,
     ControlReceived,
     Event,
+    Examine,
     FramesReceived,
     LinkDown,
     LinkUp,
@@ -37,17 +39,30 @@ from sapwood.protocol.events import (
     RoutingChanged,
     Tick,
 )
+from sapwood.protocol.faults import RequestLostError
 from sapwood.protocol.forwarding import Forwarding, SharedHeads
 from sapwood.protocol.gaps import Gaps
 from sapwood.protocol.inbound import Admission, DecodeHead, FrameReader
 from sapwood.protocol.machine import EventHandler, Machine, MessageHandler
-from sapwood.protocol.messages import CODEC, Refused
+from sapwood.protocol.members import Members
+from sapwood.protocol.messages import CODEC, Advertise, Refused, Subscribe
 from sapwood.protocol.moves import Moves
-from sapwood.protocol.neighbours import RESTART, Neighbour
+from sapwood.protocol.neighbours import Neighbour
+from sapwood.protocol.reconfigure.conducting import Conducting
+from sapwood.protocol.reconfigure.leaving import Leaves
+from sapwood.protocol.reconfigure.requests import Changing
+from sapwood.protocol.reconfigure.turning import OVER_CANDIDATES, Turning
 from sapwood.protocol.restoration import Restoration
 from sapwood.protocol.settling import Settling
 from sapwood.protocol.stabilize.audit import Audit, Shadow
-from sapwood.protocol.stabilize.rebirth import primary_of, restore, sound_drops, sound_faults
+from sapwood.protocol.stabilize.rebirth import (
+    check_roster,
+    primary_of,
+    restore,
+    sound_drops,
+    sound_faults,
+    without,
+)
 from sapwood.protocol.stabilize.refresh import Refreshing
 from sapwood.protocol.stabilize.roster import agree, missed_events, strangers
 from sapwood.protocol.stabilize.seeking import Seeking
@@ -56,13 +71,12 @@ from sapwood.protocol.stabilize.watching import Watching
 from sapwood.protocol.subscribing import Subscribing
 from sapwood.protocol.survey import Surveying
 from sapwood.protocol.waves import Waves
-from sapwood.routing.algorithms import check_algorithm
-from sapwood.wire.frames import decode_head
+from sapwood.wire.frames import CONTROL, decode_head, walk
 
 __all__ = ["Broker", "BrokerConfig", "Neighbour"]
 
 
-class Broker(Core):
+class Broker(Members):
     """One broker, without input, output or clock.
 
     Many brokers in one process may share `heads`, and what `decode` and `parse` remember.
@@ -91,8 +105,12 @@ class Broker(Core):
         self.settling = Settling(self, self.waves)
         self.gaps = Gaps(self, self.restoration)
         self.moves = Moves(self, self.gaps)
+        self.leaving = Leaves(self, self, self.restoration, self.waves, self.gaps)
         subscribing = self._make_subscribing()
         self.tree = Tree(self, self, self.restoration, self.waves, self.gaps)
+        self.turning = Turning(self, self, self.waves, self.restoration, self.gaps, self.tree)
+        self.changing = Changing(self, self.turning, self.waves)
+        self.conducting = Conducting(self, self.changing, self.waves)
         self.audit = Audit(self)
         self.machines = self._in_order(subscribing)
         """In the order in which they are told of what happens."""
@@ -104,10 +122,14 @@ class Broker(Core):
             refused=self._refused,
             control=self._decoded,
             restricts_clients=self.config.advertisements_required,
+            aside=self._received_aside,
+            crossed=self._crossed,
         )
         self._reader = FrameReader(self.forwarding, admission, self.drops, self.decode)
         self.watching: Watching | None = None
         """Leaves out what comes again, while a circle is possible."""
+        self._has_crossed = False
+        """Whether a publisher's notifications came from two sources since the tree last asked."""
         self.receive = self._reader.read
         """Takes frames from a source: `handle` with `FramesReceived`, without an object for it."""
         self._handlers: dict[type, EventHandler] = {
@@ -120,6 +142,8 @@ class Broker(Core):
             ClientAway: self._client_away,
             ClientBack: self._client_back,
             ClientDown: self._client_down,
+            Examine: self._examine,
+            ClientHandedOver: self._client_handed_over,
             Roster: self._roster,
             Tick: self._tick,
         }
@@ -142,6 +166,10 @@ class Broker(Core):
             self.settling,
             Surveying(self, self.waves),
             self.gaps,
+            self.leaving,
+            self.turning,
+            self.changing,
+            self.conducting,
             self.tree,
             Seeking(self, self.tree, self.waves),
             self.audit,
@@ -184,12 +212,36 @@ class Broker(Core):
         self.begin()
         self.restoration.renounce()
         self.tree.renounce()
+        if isinstance(problem, RequestLostError) and isinstance(
+            problem.message, Subscribe | Advertise
+        ):
+            primary = without(primary, problem.client, problem.message.id)
         restore(self, primary)
+        self.turning.freeze()
         return [
-            Reborn(f"{type(problem).__name__}: {problem}", is_again),
+            Reborn(_described(problem), is_again),
             *self.waves.refuse(primary.waiting),
+            *self._answer_lost(problem, now),
             *self._missed_anything(),
         ]
+
+    def _answer_lost(self, problem: Exception, now: float) -> list[Effect]:
+        """See to what a client asked when a fault was found, if that was when.
+
+        What it wants to get or to publish it goes on wanting, and it may have been told long ago
+        that this is in force: that is done now. If not even that can be done, or it asked for
+        something else, it is told that it is lost.
+        """
+        if not isinstance(problem, RequestLostError):
+            return []
+        effects: list[Effect] = []
+        if isinstance(problem.message, Subscribe | Advertise):
+            try:
+                return self._control_received(ControlReceived(problem.client, problem.message), now)
+            except Exception as again:  # noqa: BLE001 - whatever it is, the state is still wrong
+                effects.append(Reborn(_described(again), is_again=True))
+        refusal = Refused("the broker found its state wrong; ask again", problem.request)
+        return [*effects, Send(problem.client, refusal)]
 
     def _missed_anything(self) -> list[Effect]:
         """Tell everybody that notifications may have gone astray here."""
@@ -200,8 +252,9 @@ class Broker(Core):
         retired: list[object] = [one for table in self.tables for one in table.take_shadow()]
         before = self.forwarding
         self.forwarding = Forwarding(self.config.remembered_max, self.heads, shadow.index)
-        for name in self.neighbours.tree():
-            self.forwarding.open(name, everything=self.neighbours[name].is_flooded)
+        for name, one in self.neighbours.items():
+            if one.in_tree or name == self.joining:
+                self.forwarding.open(name, everything=one.is_flooded)
         self.forwarding.shares_publishers = not self.fences
         self.subscriptions.scope = self.scope
         self.drops.recording = self.config.recording
@@ -210,9 +263,13 @@ class Broker(Core):
         if isinstance(before.index, SharedIndex):
             before.index.clear()
         machines = {machine.name: machine for machine in self.machines}
+        watched = self.watching
         self._wire()
+        if type(watched) is Watching and type(watched.seen) is dict:
+            self.watch(is_watched=True, seen=watched.seen)
         for machine in self.machines:
             machine.inherit(machines[machine.name])
+        self.turning.go_on()
         self.audit.retired = [*retired, before.index, shadow.subscriptions, shadow.advertisements]
         if not is_changed:
             return self.tell_all()
@@ -280,9 +337,25 @@ class Broker(Core):
             return effects
         return self._control_received(ControlReceived(source, message), now)
 
+    def _received_aside(self, source: str, data: bytes, now: float) -> list[Effect]:
+        """Frames over a link outside the tree: only what ends or begins a change is taken."""
+        effects: list[Effect] = []
+        for kind, _, _, body_at, end in walk(data):
+            if kind == CONTROL:
+                effects += self._decoded(source, data[body_at:end], now)
+            else:
+                effects += self.drops.count(Drop.OUTSIDE_TREE, source)
+        return effects
+
     def _control_received(self, event: ControlReceived, now: float) -> list[Effect]:
         source, message = event.source, event.message
+        if self.turning.holds(source):
+            held = self.turning.hold_message(source, message, now)
+            if held is not None:
+                return held
         rejection = self.rejection(source)
+        if rejection is Drop.OUTSIDE_TREE and isinstance(message, OVER_CANDIDATES):
+            rejection = None
         if rejection is not None:
             return self.drops.count(rejection, source)
         table = self._from_clients if source in self.clients else self._from_neighbours
@@ -290,153 +363,92 @@ class Broker(Core):
         if handlers is None:
             return self.drops.count(Drop.NOT_FOR_BROKERS, source)
         effects: list[Effect] = []
-        for handler in handlers:
-            effects += handler(source, message, now)
+        try:
+            for handler in handlers:
+                effects += handler(source, message, now)
+        except Exception as problem:
+            request = getattr(message, "request", 0)
+            if self.config.raises_faults or not request or table is not self._from_clients:
+                raise
+            raise RequestLostError(source, message, request) from problem
         return effects
-
-    # Links and clients
-
-    def _link_up(self, event: LinkUp, now: float) -> list[Effect]:
-        """A link comes, or comes again: then what was there before is forgotten first.
-
-        Unless the neighbour was restarted and says when it has told its table again: then what it
-        wanted stays until that.
-        """
-        name = event.neighbour
-        sends = check_algorithm(event.sends or self.config.routing)
-        receives = check_algorithm(event.receives or self.config.routing)
-        if name == self.id or name in self.clients:
-            return self.drops.count(Drop.LINK_IMPOSSIBLE, name)
-        keeps = (
-            event.restarted
-            and event.in_tree
-            and RESTART in event.features
-            and self.neighbours.is_in_tree(name)
-        )
-        effects: list[Effect] = []
-        if not keeps and name in self.neighbours:
-            effects += self._link_down(LinkDown(name), now)
-        self.neighbours[name] = Neighbour(
-            event.in_tree,
-            sends,
-            receives,
-            event.session,
-            event.addresses,
-            event.features,
-            event.refresh_seconds,
-            announced=sends,
-        )
-        for machine in self.machines:
-            if keeps:
-                effects += machine.link_restarted(name, now)
-            elif event.in_tree:
-                effects += machine.link_up(name, now)
-            else:
-                effects += machine.link_aside(name, now)
-        if event.is_held:
-            effects += self.hold_link(name, now)
-        elif event.in_tree and event.place:
-            effects += self._all(lambda machine: machine.link_placed(name, event.place, now))
-        return effects
-
-    def _link_down(self, event: LinkDown, now: float) -> list[Effect]:
-        name = event.neighbour
-        neighbour = self.neighbours.pop(name, None)
-        if neighbour is None:
-            return self.drops.count(Drop.LINK_UNKNOWN, name)
-        effects: list[Effect] = []
-        if neighbour.in_tree:
-            effects += self._all(lambda machine: machine.link_down(name, now))
-        return [*effects, *self._all(lambda machine: machine.neighbour_gone(name, now))]
-
-    def _neighbour_away(self, event: NeighbourAway, now: float) -> list[Effect]:
-        name = event.neighbour
-        neighbour = self.neighbours.get(name)
-        if neighbour is None:
-            return []
-        was_away, neighbour.is_away = neighbour.is_away, True
-        neighbour.is_connected = False
-        effects: list[Effect] = []
-        if neighbour.in_tree and not was_away:
-            effects += self._all(lambda machine: machine.link_away(name, now))
-        return [*effects, *self._all(lambda machine: machine.line_lost(name, now))]
-
-    def _neighbour_back(self, event: NeighbourBack, now: float) -> list[Effect]:
-        name = event.neighbour
-        neighbour = self.neighbours.get(name)
-        if neighbour is None:
-            return []
-        neighbour.is_connected = True
-        effects: list[Effect] = []
-        if not neighbour.in_tree:
-            neighbour.is_away = False
-        elif event.in_place:
-            neighbour.is_away = False
-            effects += self._all(lambda machine: machine.link_back(name, now))
-        else:
-            effects += self.hold_link(name, now)
-        return [*effects, *self._all(lambda machine: machine.line_up(name, now))]
 
     # What the tree decides
 
+    @property
+    def tree_parent(self) -> str | None:
+        """The parent of this broker in the tree, empty at the root; None where no tree is kept."""
+        return self.tree.parent if self.tree.is_on else None
+
+    @property
+    def joining(self) -> str:
+        """Who gets notifications over a link that is about to be part of the tree, if anybody."""
+        return self.turning.joining
+
     def standing(self) -> dict[str, str]:
-        """The place of this broker in the tree."""
+        """The place of this broker in the tree, and the plan that it carries out."""
+        plan = {"plan": self.conducting.plan}
         if not self.tree.is_on:
-            return {}
-        return {"root": self.tree.root, "parent": self.tree.parent}
+            return plan
+        return {"root": self.tree.root, "parent": self.tree.parent, **plan}
 
-    def enter_tree(self, name: str, now: float) -> list[Effect]:
-        """A candidate is part of the tree from now on."""
-        neighbour = self.neighbours[name]
-        neighbour.in_tree, neighbour.is_away = True, False
-        return self._all(lambda machine: machine.link_up(name, now))
-
-    def resume_link(self, name: str, now: float) -> list[Effect]:
-        """A link that was kept carries again."""
-        self.neighbours[name].is_away = False
-        self.forwarding.invalidate()
-        return [Hold(name, is_held=False), *self._all(lambda machine: machine.link_back(name, now))]
-
-    def hold_link(self, name: str, now: float) -> list[Effect]:
-        """A link stays part of the tree, and carries nothing."""
-        self.neighbours[name].is_away = True
-        self.forwarding.invalidate()
-        return [Hold(name, is_held=True), *self._all(lambda machine: machine.link_away(name, now))]
-
-    def watch(self, *, is_watched: bool) -> None:
+    def watch(self, *, is_watched: bool, seen: dict[bytes, None] | None = None) -> None:
         """Leave out what neighbours bring a second time from now on, or no longer."""
-        if not is_watched:
-            self.watching, self.receive = None, self._reader.read
-        elif self.watching is None:
+        if is_watched is (self.watching is not None):
+            return
+        self.watching = None
+        if is_watched:
             self.watching = Watching(self._reader.read, self.clients.__contains__, self.drops)
+            self.watching.seen = {} if seen is None else seen
+        else:
+            self.forwarding.forget_publishers()  # if there is a circle, it shows itself again
+        self.choose_reader()
+
+    def _crossed(self) -> None:
+        """Watch at once: what goes round a circle may come thousands of times before a tick.
+
+        A change of the tree lets publishers come from the other side, and is no circle.
+        """
+        if self.turning.ring is not None:
+            return
+        self._has_crossed = True
+        self.watch(is_watched=True)
+
+    def has_signs_of_circle(self) -> bool:
+        """Whether something came from two sides, or again, since this was last asked."""
+        found, self._has_crossed = self._has_crossed, False
+        return found or (self.watching is not None and self.watching.takes_repeated())
+
+    # What a change of the tree asks for
+
+    def choose_reader(self) -> None:
+        """Let frames be read in the way that is needed, and no other."""
+        turning = self.turning
+        if turning.ring is not None or turning.deaf:
+            self.receive = turning.read
+        elif self.watching is not None:
             self.receive = self.watching.read
+        else:
+            self.receive = self._reader.read
 
-    def leave_tree(self, name: str, reason: str, now: float) -> list[Effect]:
-        """A link is part of the tree no longer: its stream ends, and what it brought."""
-        return [CloseLink(name, reason)]
+    def forget_ways(self, names: tuple[str, ...]) -> None:
+        """Take the publications of clients that moved from other ways than by these, too."""
+        forgotten = [name for name in names if self.fences.forget_source(name)]
+        if forgotten:
+            self.moves.fences_changed()
 
-    def _client_up(self, event: ClientUp, now: float) -> list[Effect]:
-        name = event.client
-        is_broker = name == self.id or name in self.neighbours
-        if is_broker or not self.clients.add(name, event.features):
-            return self.drops.count(Drop.CLIENT_TWICE, name)
-        return self._all(lambda machine: machine.client_up(name, now))
+    def read_plainly(self, source: str, data: bytes, now: float) -> list[Effect]:
+        """Take frames without regard to colours."""
+        reader = self._reader if self.watching is None else self.watching
+        return reader.read(source, data, now)
 
-    def _client_away(self, event: ClientAway, now: float) -> list[Effect]:
-        if event.client in self.clients:
-            self.clients.away[event.client] = None
-        return []
+    def knows_change(self, change: str) -> bool:
+        """Whether a change is one that this broker takes or took part in."""
+        return change != "" and self.turning.knows(change)
 
-    def _client_back(self, event: ClientBack, now: float) -> list[Effect]:
-        if self.clients.away.pop(event.client, self) is self:
-            return []
-        return self._all(lambda machine: machine.client_back(event.client, now))
-
-    def _client_down(self, event: ClientDown, now: float) -> list[Effect]:
-        name = event.client
-        if name not in self.clients:
-            return self.drops.count(Drop.CLIENT_UNKNOWN, name)
-        return self._all(lambda machine: machine.client_down(name, now))
+    def said_since(self, name: str) -> None:
+        """A neighbour has said something that does not belong to the change under way."""
+        self.turning.said_since(name)
 
     def _roster(self, event: Roster, now: float) -> list[Effect]:
         """Agree with the driver about who is linked and connected."""
@@ -445,12 +457,26 @@ class Broker(Core):
             effects += self._handlers[type(missed)](missed, now)
         for link in event.links:
             agree(self.neighbours[link.neighbour], link, self.config.routing)
+        self.turning.freeze()
         if self.fences.mend(self.clients, self.neighbours.tree()):
             self.moves.fences_changed()
+        effects += self.moves.announce()
         gone = strangers(self)
         for name in gone:
             self.forget(name)
         return [*effects, *self.tell_all()] if gone else effects
+
+    def _examine(self, event: Examine, now: float) -> list[Effect]:
+        """Ask everything that a node asks: raises where a fault made that impossible."""
+        check_roster(self)
+        self._soonest()
+        self.tree.places()
+        for name in self.neighbours:
+            self.tree.is_joined(name)
+            self.owes_report(name)
+        if not isinstance(self.tree.parent, str):
+            raise TypeError(f"the parent is {self.tree.parent!r}")
+        return []
 
     def _tick(self, event: Tick, now: float) -> list[Effect]:
         effects: list[Effect] = []
@@ -464,13 +490,6 @@ class Broker(Core):
         self._soonest()  # raises where a fault made that impossible
         shadow = self.audit.take_complete()
         return effects if shadow is None else effects + self._renew(shadow)
-
-    def _all(self, notify: Callable[[Machine], list[Effect]]) -> list[Effect]:
-        """Let all machines know of something, in order."""
-        effects: list[Effect] = []
-        for machine in self.machines:
-            effects += notify(machine)
-        return effects
 
     # Looking
 
@@ -489,3 +508,9 @@ class Broker(Core):
             "clients": dict(sorted(self.clients.state().items())),
             **{machine.name: machine.state() for machine in self.machines},
         }
+
+
+def _described(problem: Exception) -> str:
+    """What was found, in one line."""
+    cause = problem.__cause__ if isinstance(problem, RequestLostError) else problem
+    return f"{type(cause).__name__}: {cause}"

@@ -75,6 +75,16 @@ class Clients:
         self.away.pop(client, None)
         return self._claims.pop(client, None) is not None
 
+    def disclaim(self, client: str) -> None:
+        """Forget what a client claims: it claims that elsewhere."""
+        if client in self._claims:
+            self._claims[client] = {}
+            self._equal[client] = Counter()
+
+    def features(self, client: str) -> tuple[str, ...]:
+        """What a client can do beyond the first release."""
+        return self._features.get(client, ())
+
     def claim(self, client: str, kind: str, entry_id: str, filter: Filter) -> ClientEntry:
         """A client claims something, perhaps in place of what it had under the id."""
         self.give_up(client, kind, entry_id)

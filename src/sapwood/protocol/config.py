@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
+from sapwood.protocol.ports import Hint
 from sapwood.protocol.stabilize.settings import (
     NO_PROTOCOL,
     NO_REFRESH,
     StabilizationSettings,
     TreeSettings,
 )
-from sapwood.routing.algorithms import FLOODING, check_algorithm
+from sapwood.routing.algorithms import FLOODING, HIERARCHICAL, PEER_TO_PEER, check_algorithm
 
 
 class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,6 +21,8 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     session: int = 1
     routing: str = "covering"
     """How neighbours learn what to send here, unless a link says otherwise."""
+    routing_variant: str = PEER_TO_PEER
+    """Whether all neighbours learn that, or only the parent, and children send everything."""
     advertisements_required: bool = False
     advertisement_routing: str = "covering"
     """How advertisements spread, where they are required. With flooding nobody is told of any, so
@@ -32,12 +35,16 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Neighbours that the broker had before it was restarted."""
     expected_parent: str = ""
     """Which of them was its parent in the tree; empty if it was the root."""
+    book: tuple[Hint, ...] = ()
+    """Where others could be reached, as the session before had heard."""
     restore_seconds: float = 30.0
     """How long a restarted broker waits for the tables of those it expects."""
     stale_seconds: float = 60.0
     """How long the entries of a restarted neighbour are kept until it has told its table."""
     away_seconds: float = 86_400.0
     """How long a neighbour in the tree that is away is kept."""
+    clients_max: int = 10_000
+    """Clients that may be here at a time."""
     remembered_max: int = 65_536
     """Publishers and sets of attributes whose destinations are remembered."""
     addresses: tuple[str, ...] = ()
@@ -59,6 +66,11 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         check_algorithm(self.routing)
         check_algorithm(self.advertisement_routing)
+
+    @property
+    def is_hierarchical(self) -> bool:
+        """Whether children send everything here, so that only the parent is told what to send."""
+        return self.routing_variant == HIERARCHICAL and self.routing != FLOODING
 
     @property
     def spreads_advertisements(self) -> bool:

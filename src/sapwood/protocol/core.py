@@ -29,7 +29,7 @@ from sapwood.protocol.messages import (
     Unsubscribe,
 )
 from sapwood.protocol.neighbours import Neighbours
-from sapwood.routing.algorithms import ALGORITHMS
+from sapwood.routing.algorithms import ALGORITHMS, FLOODING
 from sapwood.routing.strategy import Entry
 from sapwood.routing.table import RoutingTable
 
@@ -99,10 +99,49 @@ class Core:
         neighbour = self.neighbours.get(source)
         return neighbour is not None and neighbour.is_held
 
+    # How edges are routed
+
+    @property
+    def tree_parent(self) -> str | None:
+        """The parent of this broker in the tree, empty at the root; None where no tree is kept."""
+        return None
+
+    def direct(self) -> bool:
+        """Let every edge be routed as it has to be now; whether that was another way.
+
+        With hierarchical routing only the parent is told what to send here, and children send
+        everything. And whatever the variant: as long as a neighbour gets everything, it does not
+        say what it wants, so nobody else can be asked for it; all others have to send everything,
+        too (`check_edge_routing`). As the edges of a tree have no circle, brokers that keep to this
+        agree, from the leaves on, whoever becomes whose parent; and while they do, an edge that
+        has to flood does so before it could be missed.
+        """
+        wrong = self.misrouted()
+        for name, sends in wrong:
+            self.neighbours[name].sends = sends
+            self.subscriptions.switch(name, sends)
+        return bool(wrong)
+
+    def misrouted(self) -> list[tuple[str, str]]:
+        """The neighbours whose edges have to be routed in another way, and in which."""
+        parent = self.tree_parent
+        if parent is None:
+            return []
+        is_hierarchical = self.config.is_hierarchical
+        flooded = [name for name, one in self.neighbours.items() if one.in_tree and one.is_flooded]
+        wrong = []
+        for name, one in self.neighbours.items():
+            is_asked = name == parent or not is_hierarchical
+            sends = self.config.routing if is_asked and flooded in ([], [name]) else FLOODING
+            if one.in_tree and one.sends != sends:
+                wrong.append((name, sends))
+        return wrong
+
     # Links
 
     def open(self, name: str) -> None:
         """A neighbour is in the tree: it gets notifications, and is owed what others want."""
+        self.direct()
         neighbour = self.neighbours[name]
         self.forwarding.open(name, everything=neighbour.is_flooded)
         if self.config.spreads_advertisements:
@@ -111,18 +150,20 @@ class Core:
 
     def reopen(self, name: str) -> None:
         """A neighbour has lost what it was told: it is owed everything anew."""
+        self.direct()
         neighbour = self.neighbours[name]
         self.forwarding.open(name, everything=neighbour.is_flooded)
         self.subscriptions.switch(name, neighbour.sends)
         for table in self.tables:
             table.renew(name)
 
-    def route(self, name: str, receives: str) -> None:
+    def route(self, name: str, receives: str) -> list[Effect]:
         """A neighbour has said how this broker learns what to send to it."""
         neighbour = self.neighbours[name]
         neighbour.receives = receives
         if self.forwarding.neighbours.get(name) != neighbour.is_flooded:
             self.forwarding.open(name, everything=neighbour.is_flooded)
+        return self.tell_all() if self.direct() else []
 
     def close(self, name: str) -> None:
         """A neighbour is gone, and all it wanted; it is owed nothing any more."""
@@ -144,6 +185,11 @@ class Core:
         if not self.config.spreads_advertisements:
             return {}
         return dict.fromkeys(self.neighbours.tree(), self.config.advertisement_routing)
+
+    @property
+    def joining(self) -> str:
+        """Who gets notifications over a link that is about to be part of the tree, if anybody."""
+        return ""
 
     # Entries
 
@@ -205,6 +251,7 @@ class Core:
         wanted any more; one that is to send what is wanted is told that first. So no notification
         is lost while the routing of an edge changes.
         """
+        self.direct()
         withheld = self.neighbours.withheld()
         return [
             *_said(self.advertisements, withheld, Advertise, Unadvertise),

@@ -6,7 +6,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from sapwood.protocol.messages import Message
+from sapwood.protocol.messages import AdoptedStream, Message, SpooledRun
+from sapwood.protocol.ports import Hint
 from sapwood.protocol.stabilize.beacon import Beacon
 
 
@@ -43,6 +44,13 @@ class Hold(_Effect, frozen=True):
     is_held: bool
 
 
+class Withhold(_Effect, frozen=True):
+    """Give a neighbour no credit for notifications for a while, or again: what comes waits here."""
+
+    neighbour: str
+    is_withheld: bool
+
+
 class OpenLink(_Effect, frozen=True):
     """Dial a broker that nobody has asked to join, once at each of its addresses."""
 
@@ -50,11 +58,25 @@ class OpenLink(_Effect, frozen=True):
     addresses: tuple[str, ...]
 
 
+class SaveBook(_Effect, frozen=True):
+    """Save the addresses that were heard of for the next start."""
+
+    hints: tuple[Hint, ...]
+
+
 class CloseLink(_Effect, frozen=True):
     """End the stream with a neighbour, and the link; either side may begin another one."""
 
     neighbour: str
     reason: str
+
+
+class End(_Effect, frozen=True):
+    """Let this broker hand its clients over and end, or say why it cannot (`LeaveRefused`)."""
+
+    request: int
+    route: tuple[str, ...]
+    """From whoever asks for it to this broker."""
 
 
 class TreeChanged(_Effect, frozen=True):
@@ -80,6 +102,47 @@ class ResetStream(_Effect, frozen=True):
     """How often it was asked for in a row."""
 
 
+class Bar(_Effect, frozen=True):
+    """Let the stream to a neighbour stop behind what was sent so far, or go on."""
+
+    neighbour: str
+    is_barred: bool
+
+
+class HandOver(_Effect, frozen=True):
+    """All that a neighbour had for this broker has come: hand the clients over to it."""
+
+    neighbour: str
+    change: str
+
+
+class StayHere(_Effect, frozen=True):
+    """A neighbour does not take the clients over."""
+
+    neighbour: str
+    change: str
+    reason: str
+
+
+class Adoptee(_Effect, frozen=True):
+    """A client whose stream goes on here."""
+
+    client: str
+    stream: AdoptedStream
+    runs: tuple[SpooledRun, ...]
+    """What it has not acknowledged, in order."""
+
+
+class Adopted(_Effect, frozen=True):
+    """The streams of a neighbour's clients go on here, and the neighbour is gone.
+
+    What was kept back for it goes to those of them who want it.
+    """
+
+    neighbour: str
+    clients: tuple[Adoptee, ...]
+
+
 class Record(_Effect, frozen=True):
     """Write a row into the trace."""
 
@@ -103,11 +166,18 @@ Effect: TypeAlias = (
     | Send
     | Say
     | Hold
+    | Withhold
     | OpenLink
+    | SaveBook
     | CloseLink
+    | End
     | TreeChanged
     | Dismiss
     | ResetStream
     | Reborn
+    | Bar
+    | HandOver
+    | StayHere
+    | Adopted
     | Record
 )

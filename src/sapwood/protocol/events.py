@@ -7,6 +7,7 @@ from typing import TypeAlias
 import msgspec
 
 from sapwood.protocol.messages import Message
+from sapwood.protocol.reconfigure.messages import Kind
 from sapwood.protocol.stabilize.beacon import Beacon
 
 
@@ -114,6 +115,20 @@ class SurveyRequested(_Event, frozen=True):
     request: int
 
 
+class ChangeRequested(_Event, frozen=True):
+    """The driver wants one link of the tree to be exchanged for another.
+
+    The answer (`ChangeEnded`) is sent to the broker's own name, under the same number.
+    """
+
+    request: int
+    old: tuple[str, str]
+    """The ends of the link that is to leave the tree."""
+    new: tuple[str, str]
+    """The ends of the link that is to take its place."""
+    kind: Kind = "exchange"
+
+
 class ClientUp(_Event, frozen=True):
     """A client's session begins."""
 
@@ -142,6 +157,35 @@ class ClientBack(_Event, frozen=True):
     client: str
 
 
+class ClientHandedOver(_Event, frozen=True):
+    """A client's session goes on at the neighbour, with all it asked for."""
+
+    client: str
+
+
+class LeaveBegun(_Event, frozen=True):
+    """This broker is to leave the tree, and hands its clients over to a neighbour."""
+
+    neighbour: str
+    change: str
+    clients: int
+
+
+class LeaveEnded(_Event, frozen=True):
+    """This broker takes nobody over any more, or hands nobody over any more."""
+
+    reason: str
+
+
+class LeaveRefused(_Event, frozen=True):
+    """This broker was told to leave (`End`), and has nobody to hand its clients over to."""
+
+    request: int
+    route: tuple[str, ...]
+    """From whoever asked for it to this broker."""
+    reason: str
+
+
 class ClientDown(_Event, frozen=True):
     """A client's session has ended: what it had is removed."""
 
@@ -157,6 +201,14 @@ class Tick(_Event, frozen=True):
 
     busy: tuple[str, ...] = ()
     """Neighbours from whom frames have come since the last one."""
+
+
+class Examine(_Event, frozen=True):
+    """Look whether everything that a driver may ask the broker can be answered.
+
+    Whatever reads the broker's state may raise after a fault in it. Then the broker finds that out
+    first, and is built anew; so nobody else has to be prepared for state that makes no sense.
+    """
 
 
 class Roster(_Event, frozen=True):
@@ -183,11 +235,17 @@ Event: TypeAlias = (
     | NotificationsMissed
     | RoutingChanged
     | SurveyRequested
+    | ChangeRequested
     | ClientUp
     | ClientArrived
     | ClientAway
     | ClientBack
+    | ClientHandedOver
+    | LeaveBegun
+    | LeaveEnded
+    | LeaveRefused
     | ClientDown
+    | Examine
     | Roster
     | Tick
 )

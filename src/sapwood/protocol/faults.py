@@ -25,3 +25,13 @@ FAULTS: Final = (
     msgspec.MsgspecError,
     struct.error,
 )
+
+
+class RequestLostError(Exception):
+    """A fault was found while a client's request was handled: it is seen to, once mended."""
+
+    def __init__(self, client: str, message: object, request: int) -> None:
+        super().__init__(client, request)
+        self.client = client
+        self.message = message
+        self.request = request

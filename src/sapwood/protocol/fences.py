@@ -12,6 +12,10 @@ A broker that is restarted has forgotten its fences. Its neighbours tell it thei
 that they took to be on its side: until it learns where such a client is now, it takes nothing of
 what others have kept of it.
 
+The tree may change, and then a client's publications come by another way. So the broker that has
+the client says again where it is, when a link comes and every refresh period; of what was said
+about one stream the last holds.
+
 The number of fences is bounded; the oldest goes first.
 """
 
@@ -30,6 +34,8 @@ class Fence(NamedTuple):
     """A neighbour, or the client itself; empty if that is not known."""
     streams: int
     """How many streams the client had begun when it came there."""
+    again: int = 0
+    """How often its broker has said so since."""
 
 
 class Fences:
@@ -86,6 +92,6 @@ class Fences:
         return bool(gone)
 
 
-def _weight(fence: Fence) -> tuple[int, bool]:
+def _weight(fence: Fence) -> tuple[int, int, bool]:
     """Of two fences the one with more holds."""
-    return fence.streams, bool(fence.source)
+    return fence.streams, fence.again, bool(fence.source)

@@ -75,8 +75,7 @@ class SourceMemory(NamedTuple):
     """What is remembered about notifications from one source."""
 
     publishers: set[bytes]
-    """The beginnings of heads that the source may send. Neighbours may send whatever is right, so
-    they share it."""
+    """The beginnings of heads that the source may send."""
     plans: dict[bytes, Plan]
     """By the rest of the head. Shared by all sources that may send whatever they want."""
 
@@ -126,9 +125,15 @@ class Forwarding:
         self.neighbours: dict[str, bool] = {}
         """Those in the tree, and whether each gets everything."""
         self.known: dict[str, SourceMemory] = {}
+        self.has_crossed = False
+        """Whether notifications of one publisher came from two sources: not in a tree at rest."""
+        self._publishers: dict[str, set[bytes]] = {}
+        """By source: who was seen to publish from there. It lasts while tables change."""
+        self._origins: dict[bytes, str] = {}
+        """By publisher: from where its notifications came first."""
         self.shares_publishers = True
-        """Whether neighbours may send in the name of any publisher, so that it is remembered for
-        all of them together."""
+        """Whether neighbours may send in the name of any publisher, so that brokers of one process
+        remember it together."""
         self._flooded: list[str] = []
         self._plans: dict[bytes, Plan] = {}
         self._plan_by_destinations: dict[Destinations, Plan] = {}
@@ -164,7 +169,7 @@ class Forwarding:
 
     def _neighbours_changed(self) -> None:
         self._flooded = [name for name, everything in self.neighbours.items() if everything]
-        self.invalidate()
+        self.forget_publishers()
 
     def add(self, entry: Entry) -> None:
         """A destination wants what a filter matches."""
@@ -203,6 +208,12 @@ class Forwarding:
         if self._router is not None:
             self._router.clear()
 
+    def forget_publishers(self) -> None:
+        """Let publishers come from elsewhere: the tree, or where clients are, has changed."""
+        self._publishers.clear()
+        self._origins.clear()
+        self.invalidate()
+
     def match_ahead(self, notifications: Sequence[tuple[bytes, dict[str, Value]]]) -> None:
         """Match many notifications at once, given by head and attributes, and keep their plans.
 
@@ -231,27 +242,51 @@ class Forwarding:
         publisher, rest = split_head(head)
         plan = self._plans.get(rest)
         if plan is None:
-            if self._shared is None:
-                plan = self._plan(self.index.destinations(attributes))
-            else:
-                rest, filters = self._heads.filters.match(rest, attributes)
-                plan = self._plan(self._shared.owed(filters))
+            rest, plan = self._matched(rest, attributes)
         if self._remembered >= self._remembered_max:
             self.invalidate()
+        if len(self._origins) >= self._remembered_max:
+            self.forget_publishers()
         self._remembered += 1
         known = self.known.get(source)
         if known is None:
-            is_shared = self.shares_publishers and source in self.neighbours
-            publishers = self._heads.publishers if is_shared else set()
+            publishers = self._publishers_of(source)
             known = self.known[source] = SourceMemory(publishers, {} if restricted else self._plans)
         if known.publishers is self._heads.publishers:
             self._heads.add_publisher(publisher)
-        else:
+        elif publisher not in known.publishers:
             known.publishers.add(publisher)
+            if self._origins.setdefault(publisher, source) != source:
+                self.has_crossed = True
         known.plans[rest] = self._plans[rest] = plan
         if self._router is not None and not restricted:
             self._router.remember(source, publisher, rest, plan)
         return plan.without.get(source, plan.everyone)
+
+    def wanting(self, head: bytes, attributes: dict[str, Value]) -> Destinations:
+        """Everybody who wants a notification, wherever it comes from; nothing is remembered.
+
+        Raises a SapwoodError if the attributes are none.
+        """
+        rest = split_head(head)[1]
+        plan = self._plans.get(rest) or self._matched(rest, attributes)[1]
+        return plan.everyone
+
+    def _matched(self, rest: bytes, attributes: dict[str, Value]) -> tuple[bytes, Plan]:
+        """The plan for attributes that are not remembered, and the rest of the head.
+
+        Where heads are shared, of equal rests there is one object.
+        """
+        if self._shared is None:
+            return rest, self._plan(self.index.destinations(attributes))
+        rest, filters = self._heads.filters.match(rest, attributes)
+        return rest, self._plan(self._shared.owed(filters))
+
+    def _publishers_of(self, source: str) -> set[bytes]:
+        """Where it is remembered who publishes from a source."""
+        if self._shared is not None and self.shares_publishers and source in self.neighbours:
+            return self._heads.publishers
+        return self._publishers.setdefault(source, set())
 
     def recall(self, plans: dict[bytes, Plan], rest: bytes) -> Plan | None:
         """The plan for attributes that another broker has matched, if one has; remembered.

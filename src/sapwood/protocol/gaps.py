@@ -27,6 +27,10 @@ FILTERS_MAX = 64
 HELD_MAX = 4096
 """Reports that are held at a time."""
 
+PASSED_MAX = 8
+"""Reports that are passed on between two ticks; the others are held until the next one, and put
+together. A report that goes round a circle would else do so as often as links allow."""
+
 TESTS_MAX = 10_000
 """Pairs of filters compared because of one gap; beyond it, whoever wants anything is told."""
 
@@ -44,6 +48,8 @@ class Gaps(Machine):
         self.held: dict[tuple[str, str], Missed] = {}
         """By source and link: what was missed while this broker was restoring. Those whom it
         concerns may not be linked yet."""
+        self.passed = 0
+        """Reports that were passed on since the last tick."""
         self._restoration = restoration
 
     def events(self) -> Mapping[type, EventHandler]:
@@ -67,15 +73,18 @@ class Gaps(Machine):
 
     def _missed(self, source: str, message: Missed, now: float) -> list[Effect]:
         """Pass a report on, or hold it until everybody is here."""
-        if self._restoration.is_active and len(self.held) < HELD_MAX:
+        is_many = self.passed >= PASSED_MAX
+        if (self._restoration.is_active or is_many) and len(self.held) < HELD_MAX:
             key = (source, message.link)
             known = self.held.get(key)
             self.held[key] = message if known is None else _together(known, message)
             return []
+        self.passed += 1
         return self.pass_on(source, message.count, message.link, self._bounds(source, message))
 
     def tick(self, now: float) -> list[Effect]:
         """Pass on what was held, once everybody is here."""
+        self.passed = 0
         if not self.held or self._restoration.is_active:
             return []
         held, self.held = self.held, {}
@@ -137,6 +146,11 @@ class Gaps(Machine):
             what = f"{count} notifications given up on {link}"
             effects.append(Record("missed", {"source": source, "message": what}))
         return effects
+
+    def concerned(self, message: Missed, names: Collection[str]) -> list[str]:
+        """Those of some neighbours and clients who have to know of a report."""
+        bounds = self._parsed(message.filters)
+        return [name for name in names if self._is_concerned(name, bounds)]
 
     def _is_concerned(self, name: str, bounds: Bounds) -> bool:
         """Whether a neighbour or client may want something of what is missing."""

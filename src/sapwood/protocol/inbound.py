@@ -80,6 +80,10 @@ class Admission(NamedTuple):
     """Takes the body of a control message from a source."""
     restricts_clients: bool
     """Whether what a client may publish depends on the attributes."""
+    crossed: Callable[[], None]
+    """Takes note that a publisher's notifications come from more than one source."""
+    aside: Callable[[str, bytes, float], list[Effect]] | None = None
+    """Takes whole frames that come over a link outside the tree."""
 
 
 class FrameReader:
@@ -137,6 +141,8 @@ class FrameReader:
     def _read_many(self, source: str, data: bytes, now: float) -> list[Effect]:
         """Whatever is not a single notification."""
         rejection = self._admission.rejection(source)
+        if rejection is Drop.OUTSIDE_TREE and self._admission.aside is not None:
+            return self._admission.aside(source, data, now)
         if rejection is not None:
             return self._drops.count(rejection, source)
         is_long = len(data) >= LONG_READ_BYTES and self._forwarding.may_route
@@ -283,7 +289,12 @@ class FrameReader:
 
     def _decide(self, source: str, head: bytes, attributes: dict[str, Value]) -> Destinations:
         restricted = self._is_restricted(source)
-        return self._forwarding.destinations_of(source, head, attributes, restricted=restricted)
+        forwarding = self._forwarding
+        destinations = forwarding.destinations_of(source, head, attributes, restricted=restricted)
+        if forwarding.has_crossed:
+            forwarding.has_crossed = False
+            self._admission.crossed()
+        return destinations
 
     def _is_restricted(self, source: str) -> bool:
         """Whether what a source may send depends on the attributes."""

@@ -63,7 +63,7 @@ def fault_problems(brokers: Mapping[str, Broker]) -> list[str]:
 
 def _destination_problems(broker: Broker) -> Iterator[str]:
     """Entries are there only for clients and for neighbours in the tree."""
-    known = {*broker.clients, *broker.neighbours.tree()}
+    known = {*broker.clients, *broker.neighbours.tree(), broker.joining}
     for name, table in _tables(broker):
         for entry in table:
             if entry.destination not in known:
@@ -116,7 +116,10 @@ def _owed(broker: Broker, table: RoutingTable, neighbour: str) -> dict[str, Filt
 
 def _forwarding_problems(broker: Broker) -> Iterator[str]:
     """Notifications go to neighbours in the tree, everything to those whose edge floods."""
-    expected = {name: broker.neighbours[name].is_flooded for name in broker.neighbours.tree()}
+    names = [*broker.neighbours.tree(), broker.joining]
+    expected = {
+        name: broker.neighbours[name].is_flooded for name in names if name in broker.neighbours
+    }
     if broker.forwarding.neighbours != expected:
         yield f"notifications are forwarded to {broker.forwarding.neighbours}, not to {expected}"
 

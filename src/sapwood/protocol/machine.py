@@ -100,6 +100,14 @@ class Machine:
         """A neighbour in the tree can be reached again."""
         return []
 
+    def link_thawed(self, neighbour: str, now: float) -> list[Effect]:
+        """A neighbour in the tree that was told nothing for a while can be told again."""
+        return []
+
+    def compare(self, neighbour: str, now: float) -> list[Effect]:
+        """What this broker and a neighbour know of each other may differ."""
+        return []
+
     def client_up(self, client: str, now: float) -> list[Effect]:
         """A client's session has begun."""
         return []

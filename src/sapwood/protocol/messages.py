@@ -12,25 +12,21 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
+from sapwood.protocol.naming import MessageBase, Name
+from sapwood.protocol.reconfigure.asking import ChangeTree, TreeChangeEnded, TreeChangeProgress
+from sapwood.protocol.reconfigure.messages import ChangeMessage
 from sapwood.wire.control import ControlCodec
-
-NAME_CHARS_MAX = 1024
-"""Longest id that is taken from outside, so that tables hold no megabytes under one key."""
-
-Name: TypeAlias = Annotated[str, msgspec.Meta(max_length=NAME_CHARS_MAX)]
 
 TableName: TypeAlias = Literal["s", "a"]
 """Subscriptions or advertisements."""
+
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 Digest: TypeAlias = Annotated[bytes, msgspec.Meta(max_length=16)]
 """Of lines of a table; empty if there are none."""
 
 
-class _Message(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc=False):
-    """What all messages share."""
-
-
-class Subscribe(_Message, frozen=True):
+class Subscribe(MessageBase, frozen=True):
     """The sender wants notifications that match a filter, under an id of its choice.
 
     Under an id it has used already, the new filter takes the place of the old one.
@@ -43,14 +39,14 @@ class Subscribe(_Message, frozen=True):
     """Seconds for which it holds unless it is renewed, where leases are in use; zero: as set."""
 
 
-class Unsubscribe(_Message, frozen=True):
+class Unsubscribe(MessageBase, frozen=True):
     """The sender no longer wants what it subscribed to under an id."""
 
     id: Name
     request: int = 0
 
 
-class Advertise(_Message, frozen=True):
+class Advertise(MessageBase, frozen=True):
     """From the sender's side, notifications that match a filter may come."""
 
     id: Name
@@ -60,14 +56,14 @@ class Advertise(_Message, frozen=True):
     """Seconds for which it holds unless it is renewed, where leases are in use; zero: as set."""
 
 
-class Unadvertise(_Message, frozen=True):
+class Unadvertise(MessageBase, frozen=True):
     """What was advertised under an id will not come any more."""
 
     id: Name
     request: int = 0
 
 
-class Probe(_Message, frozen=True):
+class Probe(MessageBase, frozen=True):
     """A wave goes out over the tree: pass it on, and answer when all behind you have answered.
 
     Waves of one broker are told apart by its session and their count, and both only grow.
@@ -102,9 +98,11 @@ class BrokerReport(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Of the tree, as this broker knows it; empty if it keeps no tree."""
     parent: Name = ""
     """Towards the root; empty if it is the root."""
+    plan: str = ""
+    """What it carries out for a client beside which nobody may begin a plan; else empty."""
 
 
-class Echo(_Message, frozen=True):
+class Echo(MessageBase, frozen=True):
     """Everything behind the sender has seen a wave. Not intact: the tree changed meanwhile."""
 
     origin: Name
@@ -117,7 +115,7 @@ class Echo(_Message, frozen=True):
     """Of a survey: the sender and all behind it."""
 
 
-class Settled(_Message, frozen=True):
+class Settled(MessageBase, frozen=True):
     """To a client: what it asked under a request number has taken effect everywhere, or not yet."""
 
     request: int
@@ -125,13 +123,13 @@ class Settled(_Message, frozen=True):
     reason: str = ""
 
 
-class Survey(_Message, frozen=True):
+class Survey(MessageBase, frozen=True):
     """From a client: who is in the network, and how are they linked?"""
 
     request: int
 
 
-class Surveyed(_Message, frozen=True):
+class Surveyed(MessageBase, frozen=True):
     """To a client: every broker that could be reached."""
 
     request: int
@@ -140,7 +138,7 @@ class Surveyed(_Message, frozen=True):
     """The first few that could not."""
 
 
-class Missed(_Message, frozen=True):
+class Missed(MessageBase, frozen=True):
     """Notifications were given up on a link: some that the receiver wants may be among them."""
 
     count: int
@@ -150,7 +148,7 @@ class Missed(_Message, frozen=True):
     """Those of which one matches each of them; empty if anything may be among them."""
 
 
-class EdgeRouting(_Message, frozen=True):
+class EdgeRouting(MessageBase, frozen=True):
     """The receiver learns in this way, from here on, what to send to the sender.
 
     Sent where it makes a difference to the receiver: with flooding it sends everything.
@@ -159,7 +157,7 @@ class EdgeRouting(_Message, frozen=True):
     routing: Name
 
 
-class TableComplete(_Message, frozen=True):
+class TableComplete(MessageBase, frozen=True):
     """All that the receiver is owed has been told.
 
     What the sender wanted before a restart and has not told again is not wanted any more.
@@ -169,7 +167,7 @@ class TableComplete(_Message, frozen=True):
     """Whether only the advertisements are complete, and subscriptions are still to come."""
 
 
-class ClientMoved(_Message, frozen=True):
+class ClientMoved(MessageBase, frozen=True):
     """A client's session goes on in the sender's direction: from elsewhere it is stale."""
 
     client: Name
@@ -177,9 +175,11 @@ class ClientMoved(_Message, frozen=True):
     """How many streams it had begun before: of two messages the one with more is the later."""
     is_behind: bool = False
     """To a broker that was restarted: the client was last heard of from the receiver's side."""
+    again: int = 0
+    """How often the client's broker has said so: the way to it may have become another one."""
 
 
-class Refresh(_Message, frozen=True):
+class Refresh(MessageBase, frozen=True):
     """What the receiver has of the sender must have these digests; if not, it asks for it.
 
     Sent behind everything else that was told, so that there is no doubt what they are compared
@@ -194,7 +194,7 @@ class Refresh(_Message, frozen=True):
     """Whether the sender has told its whole table since its last restart, as `TableComplete`."""
 
 
-class Repeat(_Message, frozen=True):
+class Repeat(MessageBase, frozen=True):
     """The receiver has to tell once more what it told, or had to tell, of a table.
 
     Only of the buckets whose digest is another one than here, where digests are given.
@@ -205,7 +205,7 @@ class Repeat(_Message, frozen=True):
     """What the sender holds: bucket by bucket."""
 
 
-class Whole(_Message, frozen=True):
+class Whole(MessageBase, frozen=True):
     """All that the receiver is to have of the sender in a bucket of a table, in parts."""
 
     table: TableName
@@ -219,7 +219,93 @@ class Whole(_Message, frozen=True):
     parts: int = 1
 
 
-class Refused(_Message, frozen=True):
+class Leaving(MessageBase, frozen=True):
+    """The sender wants to leave the tree, and hand its clients over to the receiver.
+
+    From now on the receiver keeps back what would go to the sender, and says so (`Flushed`).
+    """
+
+    change: Name
+    """Broker, session and number: no two changes have the same."""
+    clients: Count = 0
+    """How many there are to be handed over."""
+
+
+class Flushed(MessageBase, frozen=True):
+    """Everything for the receiver has come: what follows is kept back for its clients."""
+
+    change: Name
+
+
+class NotAdopting(MessageBase, frozen=True):
+    """The sender does not take over the clients of the receiver; its stream goes on."""
+
+    change: Name
+    reason: str = ""
+
+
+class SpooledRun(msgspec.Struct, frozen=True, omit_defaults=True, array_like=True, gc=False):
+    """Frames of a client's stream that it has not acknowledged, or a part of them."""
+
+    data: bytes | None = None
+    """None: notifications that were given up."""
+    frames: Count = 0
+    size: Count = 0
+    """Bytes that count as notifications."""
+    in_doubt: bool = False
+    """Given up after it was sent: perhaps it has arrived."""
+    is_more: bool = False
+    """Whether the next one has more of the same data, and the numbers."""
+
+
+class AdoptedStream(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """A client's session and its stream, as the broker that hands it over has it."""
+
+    session: Count
+    secret: str = ""
+    """What the client shows to go on with the stream."""
+    homes: tuple[tuple[Name, Count], ...] = ()
+    """Brokers, with their sessions, at which the client may take its stream to be; the last one
+    that had it first."""
+    features: tuple[str, ...] = ()
+    slow_policy: str = ""
+    received: Count = 0
+    acknowledged: Count = 0
+    sent: Count = 0
+    missed: Count = 0
+    given_up: Count = 0
+    order: Count = 0
+    """What it has published and got, as far as that was recorded."""
+    streams: Count = 0
+    """How many streams its session had begun before."""
+    away_seconds: float = 0.0
+    """How long it has had no connection."""
+    claimed_again: tuple[tuple[str, str], ...] | None = None
+    """If another broker had lost it: what it has asked for again since, by kind and filter."""
+    requests: tuple[tuple[Name, Count, str, Name], ...] = ()
+    """What it waits to be told: by which machine, under which number, of which kind, under which
+    id."""
+
+
+class Adopt(MessageBase, frozen=True):
+    """A client that is handed over, in parts of about a mebibyte: the first one has the stream."""
+
+    change: Name
+    client: Name
+    stream: AdoptedStream | None = None
+    claims: tuple[tuple[TableName, Name, str], ...] = ()
+    """What it subscribes to and advertises: table, id and text."""
+    runs: tuple[SpooledRun, ...] = ()
+    is_last: bool = False
+
+
+class Left(MessageBase, frozen=True):
+    """All clients were handed over: the sender is not in the tree any more."""
+
+    change: Name
+
+
+class Refused(MessageBase, frozen=True):
     """To a client: something it asked or published was refused, and why.
 
     What it asked has a request number, what it published a sequence number.
@@ -247,7 +333,16 @@ Message: TypeAlias = (
     | Refresh
     | Repeat
     | Whole
+    | Leaving
+    | Flushed
+    | NotAdopting
+    | Adopt
+    | Left
     | Refused
+    | ChangeTree
+    | TreeChangeProgress
+    | TreeChangeEnded
+    | ChangeMessage
 )
 
 CODEC: ControlCodec[Message] = ControlCodec(Message)

@@ -62,9 +62,13 @@ class Moves(Machine):
         return self._move(client, Fence(client, event.streams))
 
     def _moved(self, source: str, message: ClientMoved, now: float) -> list[Effect]:
+        one = self.core.neighbours.get(source)
+        if one is not None and one.is_frozen and not message.is_behind:
+            return self._pass_on(message.client, Fence(source, message.streams, message.again))
         if not message.is_behind:
-            return self._move(message.client, Fence(source, message.streams))
-        nobody = Fence("", message.streams)
+            fence = Fence(source, message.streams, message.again)
+            return self._move(message.client, fence)
+        nobody = Fence("", message.streams, message.again)
         if message.client not in self.core.clients and self.core.fences.move(
             message.client, nobody
         ):
@@ -74,31 +78,52 @@ class Moves(Machine):
     def _move(self, client: str, fence: Fence) -> list[Effect]:
         """A client's publications come from a source; whoever is not behind it is told."""
         core = self.core
+        before = core.fences.homes.get(client)
         if not core.fences.move(client, fence):
             return []
-        self.fences_changed()
-        moved = ClientMoved(client, fence.streams)
+        if before is None or before.source != fence.source:
+            self.fences_changed()
+        return self._pass_on(client, fence)
+
+    def _pass_on(self, client: str, fence: Fence) -> list[Effect]:
+        """Tell whoever is not behind a source that a client publishes from there.
+
+        While a change of the tree is under way with the source that is all: from which way the
+        client's publications come is about to change.
+        """
+        core = self.core
+        moved = _told(client, fence)
         others = [name for name in core.neighbours.tree() if name != fence.source]
         effects: list[Effect] = [Send(name, moved) for name in others]
         if client in core.clients and client != fence.source:
             effects.append(Dismiss(client, REASON))
         return effects
 
+    def announce(self) -> list[Effect]:
+        """Say again where clients are that have moved here: the way to them may be another one."""
+        core = self.core
+        effects: list[Effect] = []
+        for client, fence in list(core.fences.homes.items()):
+            if fence.source == client and client in core.clients:
+                effects += self._move(client, fence._replace(again=fence.again + 1))
+        return effects
+
     def fences_changed(self) -> None:
         """What was remembered about who may send what does not hold any more."""
         core = self.core
         core.forwarding.shares_publishers = not core.fences
-        core.forwarding.invalidate()
+        core.forwarding.forget_publishers()
 
     # Links
 
     def link_up(self, neighbour: str, now: float) -> list[Effect]:
         """A neighbour that comes, or comes again, does not know who has moved."""
-        return [
-            Send(neighbour, ClientMoved(client, fence.streams))
+        told = [
+            Send(neighbour, _told(client, fence))
             for client, fence in self.core.fences.homes.items()
-            if fence.source not in ("", neighbour)
+            if fence.source not in ("", neighbour, client)
         ]
+        return [*told, *self.announce()]
 
     def link_down(self, neighbour: str, now: float) -> list[Effect]:
         """Nobody publishes from the direction of a neighbour that is gone."""
@@ -109,7 +134,7 @@ class Moves(Machine):
     def link_restarted(self, neighbour: str, now: float) -> list[Effect]:
         """A neighbour is where it was, but has forgotten who has moved, also to its own side."""
         behind = [
-            Send(neighbour, ClientMoved(client, fence.streams, is_behind=True))
+            Send(neighbour, msgspec.structs.replace(_told(client, fence), is_behind=True))
             for client, fence in self.core.fences.homes.items()
             if fence.source == neighbour
         ]
@@ -147,8 +172,13 @@ class Moves(Machine):
     def problems(self) -> Iterator[str]:
         """A client that moved publishes from a neighbour, or is a client here."""
         core = self.core
-        for client, (source, _) in core.fences.homes.items():
+        for client, fence in core.fences.homes.items():
+            source = fence.source
             if source not in ("", client) and not core.neighbours.is_in_tree(source):
                 yield f"{client} is to publish from {source}, who is no neighbour"
         if core.forwarding.shares_publishers == bool(core.fences):
             yield "what neighbours may send is remembered for all of them though clients moved"
+
+
+def _told(client: str, fence: Fence) -> ClientMoved:
+    return ClientMoved(client, fence.streams, again=fence.again)

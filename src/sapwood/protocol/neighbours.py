@@ -16,6 +16,10 @@ RESTART = "restart"
 REFRESH = "refresh"
 """The feature of a neighbour or client that lets its tables be compared, and tells them again."""
 
+MOVES = "moves"
+"""The feature of a client whose stream may go on at another broker, and of brokers that hand
+clients over to each other."""
+
 HOP_LEASE = "hop-lease"
 """The feature of a neighbour that tells every entry again, and removes what is not told again."""
 
@@ -43,7 +47,7 @@ class Neighbour(msgspec.Struct):
     delay: float = 0.0
     """The longest time that a message to it was seen to take, in seconds."""
     announced: str = ""
-    """The routing of `sends` as the neighbour knows it."""
+    """The routing of `sends` as the neighbour knows it; empty if that is not certain."""
     is_away: bool = False
     """Whether it cannot be reached for the time being, or its link is not to carry anything."""
     is_connected: bool = True
@@ -60,8 +64,8 @@ class Neighbour(msgspec.Struct):
 
     @property
     def has_announced_flooding(self) -> bool:
-        """Whether the neighbour still believes that it has to send everything here."""
-        return self.announced == FLOODING
+        """Whether the neighbour may still believe that it has to send everything here."""
+        return self.announced in ("", FLOODING)
 
     @property
     def may_flood(self) -> bool:

@@ -12,20 +12,24 @@ broker and streams there are direct calls: a notification costs no event of its 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from random import Random
-from typing import Any
+from typing import Any, ClassVar, Final
 
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.due import is_due
-from sapwood.protocol.effects import Effect, Forward, Send
-from sapwood.protocol.events import BeaconReceived, Event, Tick
+from sapwood.protocol.effects import Effect, Forward
+from sapwood.protocol.events import BeaconReceived, ChangeRequested, Event, Tick
 from sapwood.protocol.faults import FAULTS
 from sapwood.protocol.link.admission import Admission
 from sapwood.protocol.link.checking import Checking
+from sapwood.protocol.link.consistency import drop_strays
+from sapwood.protocol.link.credit import Credit
 from sapwood.protocol.link.dialing import Dialing
+from sapwood.protocol.link.ending import Ending
 from sapwood.protocol.link.flow import Flow
 from sapwood.protocol.link.goodbyes import told_goodbye
+from sapwood.protocol.link.handing import HandingOver
 from sapwood.protocol.link.handshake import (
     PROTOCOL,
     Ack,
@@ -48,7 +52,7 @@ from sapwood.protocol.link.placing import Placing
 from sapwood.protocol.link.rows import Rows
 from sapwood.protocol.link.states import LineState
 from sapwood.protocol.link.stopping import Stopping
-from sapwood.protocol.messages import CODEC, Refused, Surveyed
+from sapwood.protocol.link.wiring import wiring_problems
 from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.node_invariants import node_problems
 from sapwood.protocol.ports import (
@@ -61,6 +65,7 @@ from sapwood.protocol.ports import (
     Disconnected,
     DriverEffect,
     DriverEvent,
+    Restart,
     Stop,
     Stopped,
     Unsent,
@@ -69,6 +74,15 @@ from sapwood.protocol.ports import (
 from sapwood.protocol.stabilize.beacon import Beacon
 from sapwood.wire.frames import LINK, NOTIFICATION_TYPES
 from sapwood.wire.scan import only_kind
+
+_LEFT: Final[dict[str, type]] = {
+    "_effects": list,
+    "_to_write": list,
+    "_to_flush": dict,
+    "_to_acknowledge": dict,
+    "_surveys": int,
+}
+"""What an event leaves for its end or for the next one, and of which type it is."""
 
 
 class Node:
@@ -96,14 +110,18 @@ class Node:
         self.changed = False
         """Whether the event that is being handled may have changed a deadline."""
         self.flow = Flow(config.link.slow_seconds, self.peers)
+        self.credit = Credit(self)
         self.membership = Membership(self)
         self.placing = Placing(self)
         self.admission = Admission(self)
         self.dialing = Dialing(self, random)
         self.keepalive = Keepalive(self)
-        self._orders = Orders(self)
+        self.ending = Ending(self)
+        self.orders = Orders(self)
         self.overflow = Overflow(self)
         self.checking = Checking(self)
+        self.handing: HandingOver | None = None
+        """How the clients go to a neighbour, before the end."""
         self.stopping: Stopping | None = None
         self.rows = Rows(self)
         self._is_recording = config.recording
@@ -116,14 +134,6 @@ class Node:
         """When everybody is to be looked at again."""
         self._surveys = 0
         self._was_restoring = self.broker.is_restoring
-        self._handlers: dict[type, Callable[[Any, float], None]] = {
-            Connected: self._connected,
-            Disconnected: self._disconnected,
-            DialFailed: self.dialing.failed,
-            Unsent: self.overflow.unsent,
-            Tick: self._tick,
-            Stop: self._stop,
-        }
 
     def __repr__(self) -> str:
         return f"<node {self.config.id}.{self.config.session}>"
@@ -134,21 +144,20 @@ class Node:
         """Take an event; what the driver has to do because of it, in order."""
         if type(event) is Data:
             return self.receive(event.connection, event.data, now)
-        self.changed = True
         try:
-            self._handlers[type(event)](event, now)
+            self.changed = True
+            self.HANDLERS[type(event)](self, event, now)
+            return self._finish(now)
         except FAULTS as fault:
-            line = self.lines.get(getattr(event, "connection", 0))
-            self.checking.impossible(fault, line, now)
-        return self._finish(now)
+            return self._recover(fault, getattr(event, "connection", 0), now)
 
     def receive(self, connection: int, data: bytes, now: float) -> list[DriverEffect]:
         """The same for `Data`, by far the most frequent: a read costs no event object."""
-        line = self.lines.get(connection)
-        if line is None:
-            return [Abort(connection, "nobody knows this connection")]
-        line.heard_at = now
         try:
+            line = self.lines.get(connection)
+            if line is None:
+                return [Abort(connection, "nobody knows this connection")]
+            line.heard_at = now
             kind = -1 if line.peer is None or line.rest else only_kind(data)
             if kind in NOTIFICATION_TYPES:
                 self._frames(line, data, 1, len(data), now)
@@ -156,22 +165,31 @@ class Node:
                 self._acknowledged(line, ack, now)
             elif line.state is not LineState.CLOSING:
                 self._read(line, data, now)
+            return self._finish(now)
         except FAULTS as fault:
-            self.checking.impossible(fault, line, now)
-        return self._finish(now)
+            return self._recover(fault, connection, now)
+
+    def _recover(self, fault: Exception, connection: int, now: float) -> list[DriverEffect]:
+        """Something raised that nothing should: what it was about begins anew, or all does."""
+        try:
+            self.checking.impossible(fault, self.lines.get(connection), now)
+            return self._finish(now)
+        except FAULTS:
+            if self.config.raises_faults:
+                raise
+            return [Restart(f"{type(fault).__name__}: {fault}")]
 
     def _finish(self, now: float) -> list[DriverEffect]:
         """What an event came to."""
-        try:
-            if self._to_flush:
-                self._flush_all(now)
-            if self.changed or self._was_restoring:
-                self._look_ahead(now)
-            elif self._acknowledge_at < self.deadline:
-                self.deadline = self._acknowledge_at
-        except FAULTS as fault:
-            self.checking.impossible(fault, None, now)
+        if self._to_flush:
+            self._flush_all(now)
+        if self.changed or self._was_restoring:
+            self._look_ahead(now)
+        elif self._acknowledge_at < self.deadline:
+            self.deadline = self._acknowledge_at
         effects, self._effects = self._effects, []
+        if type(effects) is not list:
+            effects = []
         if self._to_write:
             for line in self._to_write:
                 try:
@@ -184,14 +202,15 @@ class Node:
 
     def derive(self) -> None:
         """Forget what an event leaves for its end, if that cannot be right."""
-        if type(self._to_flush) is not dict:
-            self._to_flush = {}
-        if type(self._to_acknowledge) is not dict:
-            self._to_acknowledge = {}
+        for problem in wiring_problems(self):
+            raise RuntimeError(f"this session is over: {problem}")
+        drop_strays(self)
+        self._is_recording = self.config.recording
+        for name, kind in _LEFT.items():
+            if type(getattr(self, name)) is not kind:
+                setattr(self, name, kind())
         if not all(type(at) is float for at in (self._acknowledge_at, self._look_at)):
             self._acknowledge_at, self._look_at = float("inf"), float("-inf")
-        if type(self._surveys) is not int:
-            self._surveys = 0
         self.changed = True
 
     def forget_everything(self) -> None:
@@ -216,7 +235,7 @@ class Node:
         if self._was_restoring and not self.broker.is_restoring:
             self._was_restoring = False
             self.membership.restored(now)
-        if self.stopping is not None and self.stopping.look(now):
+        if self.ending.look(now):
             self.do(Stopped())
         if self._to_flush:
             self._flush_all(now)
@@ -226,16 +245,17 @@ class Node:
     @property
     def next_at(self) -> float:
         """When something is due, from the times that are kept."""
-        times = (
-            self._acknowledge_at,
-            self._look_at,
+        first = min(self._acknowledge_at, self._look_at)
+        for at in (
             self.broker.next_at,
             self.keepalive.next_at,
             self.admission.next_at,
             self.dialing.next_at,
-            None if self.stopping is None else self.stopping.next_at,
-        )
-        return min(at for at in times if at is not None)
+            self.ending.next_at,
+        ):
+            if at is not None and at < first:
+                first = at
+        return first
 
     def problems(self) -> list[str]:
         """What is wrong between two events; see ``node_invariants``."""
@@ -244,21 +264,12 @@ class Node:
     # Lines
 
     def _connected(self, event: Connected, now: float) -> None:
-        if event.dial:
-            line = self.dialing.connected(event, now)
-            if line is None:
-                self.do(Abort(event.connection, "nobody waits for this connection"))
-                return
+        part = self.dialing if event.dial else self.admission
+        line = part.connected(event, now)
+        if line is None:
+            self.do(Abort(event.connection, "nobody waits for this connection"))
         else:
-            line = Line(
-                event.connection,
-                LineState.GREETING,
-                now,
-                address=event.address,
-                certificate=event.certificate,
-            )
-            self.admission.connected(line, now)
-        self.lines[line.number] = line
+            self.lines[line.number] = line
 
     def _disconnected(self, event: Disconnected, now: float) -> None:
         line = self.lines.pop(event.connection, None)
@@ -272,11 +283,11 @@ class Node:
         self.membership.lost(line, now)
         self.dialing.tick(now)
 
-    def close(self, line: Line, goodbye: Goodbye, now: float) -> None:
+    def close(self, line: Line, goodbye: Goodbye, now: float, *, lingers: bool = False) -> None:
         """End a line, with a reason for the other side; what was written still goes out.
 
-        A node that stops lets the other side end the line: if it closed first, what the other
-        side is still sending could reset the connection before the reason is read.
+        A node that stops lets the other side end the line (`lingers`): if it closed first, what
+        the other side is still sending could reset the connection before the reason is read.
         """
         if line.state is LineState.CLOSING:
             return
@@ -285,7 +296,8 @@ class Node:
         self.say(line, goodbye, now)
         self._end(line, now)
         self.do(Write(line.number, line.take()))
-        if self.stopping is None:
+        line.lingers = lingers
+        if self.stopping is None and not lingers:
             self.do(Close(line.number, goodbye.reason or goodbye.code))
 
     def abort(self, line: Line, reason: str, now: float) -> None:
@@ -340,7 +352,7 @@ class Node:
         if self.stopping is not None:
             return  # not acknowledged either: whoever sent it keeps it
         if self._is_recording:
-            self.rows.published(peer, data, now)
+            self.rows.published(peer, data, frames, size, now)
         peer.frames_in += frames
         is_due = peer.channel.count(frames, size)
         try:
@@ -350,7 +362,7 @@ class Node:
         if len(effects) == 1 and type(effects[0]) is Forward:
             self._pass_on(effects[0], peer, now)
         elif effects:
-            self._carry_out(effects, now, peer)
+            self.carry_out(effects, now, peer)
         if size != len(data):
             self.changed = True  # a control message may wait for its time and ask for nothing yet
         if is_due:
@@ -363,6 +375,7 @@ class Node:
         """The other end said something about the connection."""
         kind = type(message)
         state = line.state
+        self.changed = self.changed or kind in (Hello, Welcome)
         if not line.advance(kind.__name__):
             when = "before" if state is LineState.GREETING else "after"
             what = f"{kind.__name__} {when} the handshake"
@@ -377,15 +390,13 @@ class Node:
         elif kind is Ping:
             self.say(line, Pong(message.number), now)  # type: ignore[union-attr]
         elif kind is Pong:
-            self._orders.answered(line, message.number, now)  # type: ignore[union-attr]
+            self.orders.answered(line, message.number, now)  # type: ignore[union-attr]
         elif kind is Beacon:
             if line.peer is not None and not line.peer.is_client:
                 self.bring(BeaconReceived(line.peer.name, message), now)  # type: ignore[arg-type]
         elif kind is Hello:
-            self.changed = True
             self.admission.hello(line, message, now)  # type: ignore[arg-type]
         elif kind is Welcome:
-            self.changed = True
             self.dialing.welcome(line, message, now)  # type: ignore[arg-type]
             self.dialing.tick(now)
         else:
@@ -410,8 +421,9 @@ class Node:
         if peer.holds:
             for freed in self.flow.drained(peer):
                 self.acknowledge(freed, now)
-        self.flush(peer, now)
-        self.changed = self.changed or self.stopping is not None
+        if peer.channel.waiting:  # most have nothing waiting, and say so often
+            self.flush(peer, now)
+        self.changed = self.changed or self.handing is not None or self.stopping is not None
 
     # What the broker asks for
 
@@ -419,26 +431,23 @@ class Node:
         """Bring an event to the broker and do what it asks, in order."""
         self.changed = True
         effects = self.broker.handle(event, now)
-        self._carry_out(effects, now, None, recorded_at)
+        self.carry_out(effects, now, None, recorded_at)
 
-    def _carry_out(
+    def carry_out(
         self,
-        effects: list[Effect],
+        effects: Iterable[Effect],
         now: float,
-        source: Peer | None,
+        source: Peer | None = None,
         recorded_at: float | None = None,
     ) -> None:
+        """Do what the broker asks, in order."""
         for effect in effects:
             kind = type(effect)
             if kind is Forward:
                 self._forward(effect, source, now)  # type: ignore[arg-type]
                 continue
             self.changed = True
-            if kind is Send:
-                self._send(effect, now)  # type: ignore[arg-type]
-            elif kind in self._orders.by_kind:
-                self._orders.by_kind[kind](effect, now)
-            elif self._is_recording:
+            if not self.orders.carry_out(effect, now) and self._is_recording:
                 at = now if recorded_at is None else recorded_at
                 self.rows.asked(effect, at)  # type: ignore[arg-type]
 
@@ -482,18 +491,6 @@ class Node:
                     self.overflow.gave_up(peer, given_up, now)
             except FAULTS as fault:
                 self.checking.impossible_for(fault, name, now)
-
-    def _send(self, effect: Send, now: float) -> None:
-        peer = self.peers.get(effect.destination)
-        message = effect.message
-        if peer is not None:
-            push = peer.channel.push_control
-            if type(message) is Refused:
-                push = peer.channel.push_refusal
-            push(CODEC.encode(message))
-            self._to_flush[peer.name] = None
-        elif effect.destination == self.config.id and isinstance(message, Surveyed | Refused):
-            self.admission.surveyed(message, now)
 
     def new_survey(self) -> int:
         """The number of a new survey."""
@@ -544,7 +541,9 @@ class Node:
         line, channel = peer.line, peer.channel
         if line is None or not channel.connected:
             return
-        channel.window = self.membership.window(is_client=peer.is_client)
+        channel.window = self.credit.window(is_client=peer.is_client)
+        if self.broker.turning.ring is not None:
+            channel.withheld = self.credit.is_withheld(peer)
         if channel.owes_ack:
             self.write(line, channel.ack(), now)
 
@@ -561,7 +560,7 @@ class Node:
             self._do_guarded(self.overflow.tick, now)
             self._do_guarded(self.checking.tick, now)
             self.bring(Tick(self.membership.busy()), now)
-        elif self.broker.next_at is not None and now >= self.broker.next_at:
+        elif (at := self.broker.next_at) is not None and now >= at:
             self.bring(event, now)
 
     def _do_guarded(self, tick: Callable[[float], None], now: float) -> None:
@@ -576,10 +575,8 @@ class Node:
             return
         self._acknowledge_at = float("inf")
         owing, self._to_acknowledge = self._to_acknowledge, {}
-        for name in owing:
-            peer = self.peers.get(name)
-            if peer is not None:
-                self._confirm(peer, now)
+        for peer in [self.peers[name] for name in owing if name in self.peers]:
+            self._confirm(peer, now)
 
     def _confirm(self, peer: Peer, now: float) -> None:
         """Acknowledge what came; send a peer away that sends far more than it may."""
@@ -589,5 +586,15 @@ class Node:
             self.close(peer.line, goodbye, now)
 
     def _stop(self, event: Stop, now: float) -> None:
-        if self.stopping is None:
-            self.stopping = Stopping(self, now)
+        self.ending.begin(now)
+
+    HANDLERS: ClassVar[dict[type, Callable[[Any, Any, float], None]]] = {
+        Connected: _connected,
+        Disconnected: _disconnected,
+        DialFailed: lambda self, event, now: self.dialing.failed(event, now),
+        Unsent: lambda self, event, now: self.overflow.unsent(event, now),
+        Tick: _tick,
+        Stop: _stop,
+        ChangeRequested: bring,
+    }
+    """What is done for each kind of event: code, so that no fault changes it."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import msgspec
 
 from sapwood.protocol.config import BrokerConfig
-from sapwood.protocol.link.handshake import CHECKS, NEVER, SILENCE_SECONDS_MAX
+from sapwood.protocol.link.handshake import CHECKS, NEVER, SILENCE_SECONDS_MAX, said_routing
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
-from sapwood.protocol.neighbours import REFRESH, RESTART, refresh_features
+from sapwood.protocol.neighbours import MOVES, REFRESH, RESTART, refresh_features
+from sapwood.protocol.ports import Hint
 from sapwood.protocol.stabilize.beacon import BEACONS
 from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
+from sapwood.routing.algorithms import FLOODING, HIERARCHICAL, PEER_TO_PEER
 
 
 class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +33,8 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Of each of them, in the same order; a zero, or none at all, if it is not known."""
     expected_parent: str = ""
     """Which of them was its parent in the tree; empty if it was the root."""
+    book: tuple[Hint, ...] = ()
+    """Where others could be reached, as that session had heard."""
     former: int = 0
     """The number of that session; 0 if it is not known."""
     restore_seconds: float = 10.0
@@ -40,6 +44,7 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     admin: str = ""
     release: str = ""
     routing: str = "covering"
+    routing_variant: str = PEER_TO_PEER
     advertisements_required: bool = False
     advertisement_routing: str = "covering"
     settle_interval: float = 0.05
@@ -49,6 +54,9 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Longest time until what came is acknowledged."""
     leave_seconds: float = 2.0
     """How long an orderly end may take."""
+    hand_over_seconds: float = 10.0
+    """How long a broker at the edge of the tree that is to end may take to hand its clients over
+    to its neighbour; zero: it does not."""
     link: LinkLimits = LinkLimits()
     client: ClientLimits = ClientLimits()
     stabilization: StabilizationSettings = StabilizationSettings()
@@ -59,6 +67,12 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     anew."""
     recording: bool = False
     """Whether rows for a trace are among the effects."""
+
+    @property
+    def routing_said(self) -> str:
+        """How this node routes, as it says it to others."""
+        is_hierarchical = self.routing_variant == HIERARCHICAL and self.routing != FLOODING
+        return said_routing(self.routing, is_hierarchical=is_hierarchical)
 
     @property
     def check_seconds(self) -> float:
@@ -76,9 +90,9 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
         """
         scheme = self.stabilization.refresh
         if is_client:
-            return (CHECKS,) if scheme == "off" else (CHECKS, REFRESH)
+            return (CHECKS, MOVES) if scheme == "off" else (CHECKS, REFRESH, MOVES)
         tree = (BEACONS,) if self.tree.protocol == BEACONS else ()
-        return (RESTART, CHECKS, *tree, *refresh_features(scheme))
+        return (RESTART, CHECKS, *tree, *refresh_features(scheme), MOVES)
 
     def refresh_seconds(self, *, is_client: bool) -> float:
         """How often tables are compared, with clients or with brokers; zero for never."""
@@ -93,10 +107,12 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
             id=self.id,
             session=self.session,
             routing=self.routing,
+            routing_variant=self.routing_variant,
             advertisements_required=self.advertisements_required,
             advertisement_routing=self.advertisement_routing,
             settle_interval=self.settle_interval,
             settle_patience=self.settle_patience,
+            clients_max=self.client.max_clients,
             remembered_max=self.remembered_max,
             addresses=self.addresses,
             admin=self.admin,
@@ -104,6 +120,7 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
             recording=self.recording,
             expected=self.expected,
             expected_parent=self.expected_parent,
+            book=self.book,
             restore_seconds=self.restore_seconds,
             away_seconds=self.link.away_seconds,
             stabilization=self.stabilization,

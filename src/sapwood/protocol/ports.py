@@ -18,7 +18,8 @@ from typing import Any, Final, Protocol, TypeAlias
 
 import msgspec
 
-from sapwood.protocol.events import Tick
+from sapwood.protocol.events import ChangeRequested, Tick
+from sapwood.protocol.reconfigure.messages import ChangeEnded
 
 TICK_SECONDS: Final = 0.5
 """Longest time between two ticks."""
@@ -74,7 +75,9 @@ class Stop(_Event, frozen=True):
     """End in an orderly way; the last effect will be `Stopped`."""
 
 
-DriverEvent: TypeAlias = Connected | Data | Disconnected | DialFailed | Unsent | Tick | Stop
+DriverEvent: TypeAlias = (
+    Connected | Data | Disconnected | DialFailed | Unsent | Tick | Stop | ChangeRequested
+)
 
 
 class _Effect(msgspec.Struct, frozen=True, gc=False):
@@ -156,6 +159,27 @@ class Remember(_Effect, frozen=True):
     """Which of them is the parent; empty if this broker is the root."""
 
 
+class ChangeAnswered(_Effect, frozen=True):
+    """A change of the tree that the driver asked for (`ChangeRequested`) has ended."""
+
+    answer: ChangeEnded
+
+
+class Hint(msgspec.Struct, frozen=True):
+    """Where a broker could be reached, as it was heard some time ago."""
+
+    broker: str
+    addresses: tuple[str, ...]
+    age: float
+    """How long ago, in seconds."""
+
+
+class RememberBook(_Effect, frozen=True):
+    """Keep for the next start where other brokers can be reached, in place of what was kept."""
+
+    hints: tuple[Hint, ...]
+
+
 class Restart(_Effect, frozen=True):
     """Begin a new session in the same process: end all connections, and drive a new machine.
 
@@ -179,6 +203,8 @@ DriverEffect: TypeAlias = (
     | Joined
     | JoinFailed
     | Remember
+    | ChangeAnswered
+    | RememberBook
     | Restart
     | Stopped
 )

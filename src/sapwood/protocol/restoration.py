@@ -136,6 +136,10 @@ class Restoration(Machine):
         """A neighbour has been told what was withheld."""
         return self._tell()
 
+    def link_thawed(self, neighbour: str, now: float) -> list[Effect]:
+        """The same after a change of the tree."""
+        return self._tell()
+
     # Messages
 
     def _told_subscription(

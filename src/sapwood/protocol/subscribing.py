@@ -36,6 +36,7 @@ class Subscribing(Machine):
     """Keeps the tables of a broker, and tells its neighbours what changes."""
 
     name = "subscribing"
+    derived = ("_tables",)
 
     def __init__(self, core: Core, settling: Settling) -> None:
         super().__init__(core)
@@ -100,14 +101,20 @@ class Subscribing(Machine):
     ) -> list[Effect]:
         """Let something be in force that a source has said in these words; nobody is told yet."""
         table = self._tables[kind]
-        known = table.get(source, entry_id)
+        claim = self.core.clients.standing(source, kind, entry_id)
+        known = table.get(source, entry_id) if claim is None else claim.filter
         self.core.add(table, Entry(source, entry_id, filter), text)
         return self._note_begin(source, entry_id, kind, filter, known)
 
     def leave(self, source: str, entry_id: str, kind: str) -> list[Effect] | None:
-        """Let it be in force no longer; nobody is told yet. None if it was not."""
+        """Let it be in force no longer; nobody is told yet. None if it was not.
+
+        What a client has claimed ends though a fault took it out of the table, or changed it there.
+        """
+        claim = self.core.clients.standing(source, kind, entry_id)
         entry = self.core.remove(self._tables[kind], source, entry_id)
-        return None if entry is None else self._note_end(source, entry_id, kind, entry.filter)
+        ended = entry if claim is None else claim
+        return None if ended is None else self._note_end(source, entry_id, kind, ended.filter)
 
     def _end(
         self,
@@ -171,6 +178,10 @@ class Subscribing(Machine):
         """A neighbour is told what has changed while it was away, and no more."""
         return self.core.tell_all()
 
+    def link_thawed(self, neighbour: str, now: float) -> list[Effect]:
+        """The same after a change of the tree."""
+        return self.core.tell_all()
+
     def client_down(self, client: str, now: float) -> list[Effect]:
         """What a client claimed goes with it."""
         core = self.core
@@ -183,6 +194,15 @@ class Subscribing(Machine):
         return [*effects, *core.tell_all()]
 
     # The routing of edges
+
+    def tick(self, now: float) -> list[Effect]:
+        """Let edges be routed as they have to be, and all know it, if a fault has changed that."""
+        core = self.core
+        is_unsaid = any(
+            one.in_tree and not one.is_withheld and one.announced != one.sends
+            for one in core.neighbours.values()
+        )
+        return core.tell_all() if core.direct() or is_unsaid else []
 
     def _routing_changed(self, event: RoutingChanged, now: float) -> list[Effect]:
         """Let a neighbour learn in another way what to send here.
@@ -214,8 +234,7 @@ class Subscribing(Machine):
         """A neighbour has to get everything from now on, or what it wants."""
         if source not in self.core.neighbours or message.routing not in ALGORITHMS:
             return self.core.drops.count(Drop.MALFORMED, source)
-        self.core.route(source, message.routing)
-        return []
+        return self.core.route(source, message.routing)
 
     # What is recorded: in the terms of clients; what neighbours tell is not
 
@@ -276,3 +295,5 @@ class Subscribing(Machine):
             is_told = not neighbour.in_tree or neighbour.announced == neighbour.sends
             if not is_told and name not in withheld:
                 yield f"{name} was not told that its edge uses {neighbour.sends}"
+        for name, sends in core.misrouted():
+            yield f"the edge to {name} uses {core.neighbours[name].sends}, and not {sends}"

@@ -64,6 +64,8 @@ class Wave(msgspec.Struct):
     survey: bool = False
     intact: bool = True
     unreachable: dict[str, None] = {}
+    unsent: dict[str, None] = {}
+    """Neighbours that get the probe when they are told again what they are owed."""
     reports: list[BrokerReport] = []
     """Of a survey: this broker, and those behind it that have answered."""
 
@@ -132,6 +134,24 @@ class Waves(Machine):
         self.queue.append(OpenRequest(user.name, client, number, deadline, subject))
         return self._start_when_due(now)
 
+    def waiting_for(self, client: str) -> list[OpenRequest]:
+        """What a client has not been answered yet."""
+        return [one for one in (*self.under_way, *self.queue) if one.client == client]
+
+    def take_over(
+        self, user: str, client: str, number: int, now: float, kind: str, entry_id: str
+    ) -> list[Effect]:
+        """Take a request that another broker had, about something that a client claims or gave up.
+
+        The answer needs a wave of this broker, so it has as much time as any other.
+        """
+        machine = self._users.get(user)
+        if machine is None:
+            return []
+        entry = self.core.clients.standing(client, kind, entry_id)
+        subject = (kind, entry_id, 0 if entry is None else entry.number) if kind else None
+        return self.request(machine, client, number, now, subject)
+
     # Links and clients
 
     def client_down(self, client: str, now: float) -> list[Effect]:
@@ -142,9 +162,19 @@ class Waves(Machine):
 
     def link_up(self, neighbour: str, now: float) -> list[Effect]:
         """The tree has a new edge here: no wave that is under way proves anything about it."""
-        for wave in self.by_origin.values():
-            wave.intact = False
+        self.spoil()
         return []
+
+    def link_thawed(self, neighbour: str, now: float) -> list[Effect]:
+        """A neighbour has been told what it is owed: probes for it can go."""
+        effects: list[Effect] = []
+        for origin, wave in self.by_origin.items():
+            if neighbour in wave.unsent:
+                del wave.unsent[neighbour]
+                if neighbour in wave.waiting:
+                    session, number = wave.number
+                    effects.append(Send(neighbour, Probe(origin, number, session, wave.survey)))
+        return effects
 
     def link_down(self, neighbour: str, now: float) -> list[Effect]:
         """The tree has lost an edge here; no echo will come over it, and none can go."""
@@ -182,8 +212,7 @@ class Waves(Machine):
         if not wave.waiting:
             return [Send(source, _echo(probe.origin, wave))]
         self.by_origin[probe.origin] = wave
-        behind = [name for name in self.core.neighbours if name in wave.waiting]
-        return [Send(neighbour, probe) for neighbour in behind]
+        return self._send(wave, probe)
 
     def echoed(self, source: str, echo: Echo, now: float) -> list[Effect]:
         """An echo comes back."""
@@ -281,9 +310,24 @@ class Waves(Machine):
         if not wave.waiting:
             return self._finish(wave, now)
         self.by_origin[self.core.id] = wave
-        probe = Probe(self.core.id, self.count, session, survey)
-        behind = [name for name in self.core.neighbours if name in wave.waiting]
-        return [Send(neighbour, probe) for neighbour in behind]
+        return self._send(wave, Probe(self.core.id, self.count, session, survey))
+
+    def _send(self, wave: Wave, probe: Probe) -> list[Effect]:
+        """Send a probe on; it goes behind what a neighbour is owed, so it may have to wait."""
+        effects: list[Effect] = []
+        for name, neighbour in self.core.neighbours.items():
+            if name not in wave.waiting:
+                continue
+            if neighbour.is_frozen:
+                wave.unsent[name] = None
+            else:
+                effects.append(Send(name, probe))
+        return effects
+
+    def spoil(self) -> None:
+        """The tree changes here: no wave that is under way proves anything."""
+        for wave in self.by_origin.values():
+            wave.intact = False
 
     def _answered(self, origin: str, wave: Wave, source: str, now: float) -> list[Effect]:
         """One echo less is missing; if it was the last one, the wave leaves here."""

@@ -71,6 +71,10 @@ class Broker:
         self.name = name
         self.session = session
         self.is_up = True
+        self.homes: tuple[tuple[str, int], ...] = ()
+        """Brokers and sessions whose streams go on here."""
+        self.refusal: Goodbye | None = None
+        """What is said to whoever comes, if they are not let in."""
         self.is_deaf = False
         """Whether it reads and says nothing, as if it stood still."""
         self.acknowledges = True
@@ -137,9 +141,17 @@ class Broker:
         elif isinstance(message, Ping):
             line.say(Pong(message.number))
 
+    def adopt(self, other: Broker) -> None:
+        """Go on with the stream of another broker."""
+        self.homes = ((other.name, other.session),)
+        self.channel, self.secret, self._has_stream = other.channel, other.secret, True
+
     def _greet(self, line: Line, hello: Hello) -> None:
-        here = (self.name, self.session)
-        found = [one for one in hello.resume if (one.broker, one.session) == here]
+        if self.refusal is not None:
+            line.say(self.refusal)
+            return
+        homes = ((self.name, self.session), *self.homes)
+        found = [one for one in hello.resume if (one.broker, one.session) in homes]
         resumed = None
         line.state = LineState.OPEN
         if (

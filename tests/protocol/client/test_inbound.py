@@ -23,6 +23,11 @@ from sapwood.protocol.messages import (
     Subscribe,
     Surveyed,
 )
+from sapwood.protocol.reconfigure.asking import (
+    StepReport,
+    TreeChangeEnded,
+    TreeChangeProgress,
+)
 from sapwood.wire.frames import CONTROL, frame
 
 
@@ -79,6 +84,18 @@ def test_refusals_are_of_publications_or_requests() -> None:
     assert session.publishing.refused == 1
 
 
+def test_a_subscription_that_another_broker_refuses_is_told_so() -> None:
+    """Who asked was answered long ago, and would wait for ever for what does not come."""
+    session = Session()
+    number = session.request.number
+    session.take(Settled(number, settled=True))
+    assert session.take(Refused("too many subscriptions", request=number)) == []
+    assert gaps(session.inbox) == [
+        Gap(0, "the broker refuses the subscription: too many subscriptions")
+    ]
+    assert (session.inbox.settled, session.inbox.reason) == (False, "too many subscriptions")
+
+
 def test_a_survey_is_told_if_it_was_asked_for() -> None:
     session = Session()
     survey = session.requests.survey()
@@ -118,3 +135,12 @@ def test_a_short_frame_of_a_later_release_is_skipped() -> None:
     short = frame(0x7F, b"", b"")
     assert session.take(short, notification("p.1", 1, x=1), short) == []
     assert got(session.inbox) == [("p.1", 1)]
+
+
+def test_how_far_a_change_of_the_tree_is_is_told_until_it_has_ended() -> None:
+    session = Session()
+    number = session.requests.change("plan", (("A", "B"),)).request
+    progress = TreeChangeProgress(number, 1, 2, StepReport("completed"))
+    ended = TreeChangeEnded(number, "completed")
+    strange = TreeChangeProgress(number + 1, 1, 2, StepReport("completed"))
+    assert session.take(strange, progress, ended, progress, ended) == [progress, ended]

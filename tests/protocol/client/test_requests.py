@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sapwood.protocol.client.outputs import Answered, RequestRefused
-from sapwood.protocol.client.requests import Requests
+from sapwood.protocol.client.requests import UNKNOWN, Requests
 from sapwood.protocol.messages import (
     Advertise,
     Refused,
@@ -15,6 +15,7 @@ from sapwood.protocol.messages import (
     Unadvertise,
     Unsubscribe,
 )
+from sapwood.protocol.reconfigure.asking import ChangeTree
 
 
 def test_a_request_is_answered() -> None:
@@ -86,3 +87,21 @@ def test_answers_to_nothing_are_ignored() -> None:
     assert requests.answered(Refused("what?")) == (None, None)
     assert not requests.surveyed(99)
     assert Survey(1) == requests.survey()
+
+
+def test_a_change_of_the_tree_is_not_asked_for_again() -> None:
+    """Nobody knows how far it went: who waits is told so."""
+    requests = Requests()
+    change = requests.change("exchange", (("A", "B"), ("A", "C")))
+    assert change == ChangeTree(1, "exchange", (("A", "B"), ("A", "C")))
+    assert (requests.is_waiting, requests.changes(1)) == (True, True)
+    assert requests.begin_anew() == ([], [RequestRefused(1, UNKNOWN)])
+    assert (requests.is_waiting, requests.changed(1)) == (False, False)
+
+
+def test_a_change_of_the_tree_may_be_refused_by_a_broker_that_knows_none() -> None:
+    requests = Requests()
+    number = requests.change("remove", broker="B3").request
+    said = Refused("unknown message", request=number)
+    assert requests.answered(said) == (None, RequestRefused(number, "unknown message"))
+    assert not requests.is_waiting

@@ -7,9 +7,11 @@ from random import Random
 import pytest
 
 from sapwood.protocol.client.search import (
+    ADDRESS_CHARS_MAX,
     RETRY_SECONDS_FIRST,
     RETRY_SECONDS_MAX,
     RETRY_SECONDS_MAX_KEPT,
+    SUCCESSORS_MAX,
     Search,
 )
 from sapwood.protocol.ports import Dial
@@ -68,3 +70,44 @@ def test_a_search_may_end() -> None:
     search.give_up_at = 100.2
     assert search.pause(100.0, may_resume=False) is not None
     assert search.pause(100.11, may_resume=False) is None
+
+
+def test_where_a_stream_goes_on_is_dialled_first() -> None:
+    search = Search(["a", "b"], Random(1))
+    search.begin_round()
+    search.next()
+    search.follow(["c", "b"])
+    assert search.next() is None, "this round is over"
+    assert tried(search) == ["c", "b", "a"]
+    places = [search.is_at_successor]
+    search.begin_round()
+    search.next()
+    places.append(search.is_at_successor)
+    assert places == [False, True]
+    search.settle()
+    assert tried(search) == ["c", "b", "a"], "a new stream began there"
+    search.settle()
+    assert tried(search) == ["a", "b"]
+
+
+def test_without_an_address_it_goes_on_where_it_was_asked_for() -> None:
+    search = Search(["a", "b"], Random(1))
+    search.begin_round()
+    search.next()
+    search.follow([])
+    assert tried(search) == ["a", "b"]
+    search.follow(["x" * (ADDRESS_CHARS_MAX + 1)])
+    assert tried(search) == ["b", "a"]
+    search.follow([str(number) for number in range(99)])
+    assert len(tried(search)) == SUCCESSORS_MAX + 2
+
+
+@pytest.mark.parametrize("spoilt", [None, "a", [1]])
+def test_spoilt_successors_are_forgotten(spoilt: object) -> None:
+    search = Search(["a", "b"], Random(1))
+    search.follow(["c"])
+    search.derive(may_give_up=False)
+    assert tried(search) == ["c", "a", "b"]
+    search._successors = spoilt  # type: ignore[assignment]
+    search.derive(may_give_up=False)
+    assert tried(search) == ["a", "b"]

@@ -73,7 +73,7 @@ def test_the_whole_of_a_short_life() -> None:
             network="n",
             id="c",
             session=7,
-            features=("checks", "refresh"),
+            features=("checks", "refresh", "moves"),
             credentials={"token": "t"},
             credit=play.session.channel.window,
             silence=8.0,

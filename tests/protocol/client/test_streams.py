@@ -26,11 +26,11 @@ def test_the_current_stream_is_resumed_and_others_are_not() -> None:
 
 def test_a_secret_may_be_renewed() -> None:
     streams = Streams()
-    streams.renew("for nothing")
+    streams.renew(welcome("B1", 3, "for nothing"))
     streams.begin(welcome("B1", 3, "one"))
-    streams.renew("")
+    streams.renew(welcome("B1", 3, ""))
     assert streams.current == Stream("B1", 3, "one")
-    streams.renew("two")
+    streams.renew(welcome("B1", 3, "two"))
     assert streams.current == Stream("B1", 3, "two")
 
 
@@ -62,12 +62,12 @@ def test_a_hello_without_an_answer_is_never_forgotten() -> None:
     streams.answered()  # refused
     assert (streams.begun, streams.is_astray) == (2, False)
     streams.ask()
-    streams.renew("two")  # resumed
+    streams.renew(welcome("B1"))  # resumed
     assert not streams.is_astray
     streams.ask()
     streams.ask()
     streams.begin(welcome("B1", 2))
     assert (streams.begun, streams.is_astray) == (5, True)
     streams.ask()
-    streams.renew("three")
+    streams.renew(welcome("B1", 2))
     assert streams.is_astray

@@ -14,6 +14,7 @@ from sapwood.protocol.link.peer import Peer
 from sapwood.protocol.messages import Missed
 from sapwood.protocol.neighbours import Neighbour
 from sapwood.protocol.node import Node
+from sapwood.protocol.stabilize.beacon import BEACONS
 from sapwood.protocol.stabilize.settings import StabilizationSettings
 
 PERIOD = 4.0
@@ -38,7 +39,6 @@ def problems(node: Node) -> list[str]:
 
 SPOILT: list[Callable[[Peer, Neighbour], None]] = [
     lambda peer, neighbour: setattr(peer, "in_tree", False),
-    lambda peer, neighbour: setattr(peer, "features", ()),
     lambda peer, neighbour: setattr(peer.channel, "is_held", True),
     lambda peer, neighbour: setattr(neighbour, "is_connected", False),
 ]
@@ -96,9 +96,9 @@ def test_a_candidate_without_a_connection_goes() -> None:
     net.refusing.add("B1")
     net.cut("B1", "B2")
     net.run()
-    assert not is_candidate(peer)
+    assert not is_candidate(node, peer)
     peer.in_tree = neighbour.in_tree = False
-    assert is_candidate(peer)
+    assert is_candidate(node, peer)
     assert len(problems(node)) == 1
     agree(node, "B2", peer, net.now)
     assert "B2" not in node.peers
@@ -145,3 +145,46 @@ def test_a_running_broker_looks_with_every_tick() -> None:
     peer.channel.is_held = True
     net.advance(1.0)
     assert peer.channel.is_held is False
+
+
+def test_a_neighbour_that_nobody_has_heard_of_is_a_ghost() -> None:
+    net = network()
+    node, _, neighbour = parts(net)
+    node.broker.neighbours["nobody"] = neighbour
+    node.checking._derive(net.now)
+    assert (list(node.broker.neighbours), "nobody" in node.peers) == (["B2"], False)
+
+
+def test_a_peer_that_is_kept_under_two_names_is_the_one_it_says_it_is() -> None:
+    net = network()
+    node, peer, _ = parts(net)
+    node.peers["nobody"] = peer
+    node.membership.call_roll(net.now)
+    assert (list(node.broker.neighbours), node.peers["B2"] is peer) == (["B2"], True)
+    assert "nobody" not in node.peers
+
+
+def test_the_broker_is_believed_about_what_somebody_is() -> None:
+    """Its entries are those of a client: to take it for a neighbour would throw them away."""
+    net = network()
+    node, _, _ = parts(net)
+    node.peers["c.1"].is_client = False
+    node.membership.call_roll(net.now)
+    assert node.peers["c.1"].is_client is True
+    assert (list(node.broker.neighbours), list(node.broker.clients)) == (["B2"], ["c.1"])
+    assert node.counts["contradiction"] == 1
+
+
+@pytest.mark.parametrize("is_brokers", [False, True])
+def test_what_both_sides_can_do_is_negotiated_anew_where_it_is_in_doubt(is_brokers: bool) -> None:
+    """Without beacons the link would be taken for one that is always part of the tree."""
+    net = network()
+    node, peer, neighbour = parts(net)
+    features = peer.features
+    wrong = tuple(one for one in features if one != BEACONS)
+    (neighbour if is_brokers else peer).features = wrong
+    net.advance(10.0)
+    _, peer, neighbour = parts(net)
+    assert peer.features == neighbour.features == features
+    assert (peer.line is not None, neighbour.is_away) == (True, False)
+    assert node.counts["contradiction"] >= 1

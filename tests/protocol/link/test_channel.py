@@ -514,3 +514,44 @@ def test_over_a_connection_what_is_on_its_way_is_kept_and_without_one_the_oldest
     assert end.channel.given_up == 8
     lost = LINK_CODEC.encode(GivenUp(4))
     assert end.outgoing() == lost + lost + b"".join(end.pushed[8:])
+
+
+def test_a_stream_that_has_stopped_goes_on_with_what_was_kept_back() -> None:
+    channel = Channel(ChannelLimits())
+    channel.connect(0, 1000)
+    channel.push_control(b"last")
+    channel.bar()
+    assert not channel.pass_on(b"n1", 1)
+    channel.push(b"n1", 1)
+    channel.push_control(b"c1")
+    assert (channel.take(), channel.is_barred, channel.is_idle) == ([b"last"], True, False)
+    channel.acknowledge(Ack(1, 1000))
+    assert not channel.is_idle
+    channel.lift()
+    assert (channel.take(), channel.is_barred) == ([b"n1", b"c1"], False)
+    assert channel.is_sound
+
+
+@pytest.mark.parametrize("received", range(1, 4))
+def test_a_stream_is_adopted_as_it_stands(received: int) -> None:
+    """Whatever the other side has of what was sent, it gets the rest, and nothing twice."""
+    before = Channel(ChannelLimits())
+    before.connect(0, 2)
+    for data in (b"a", b"b", b"c", b"d"):
+        before.push(data, 1)
+    before.take()
+    before.acknowledge(Ack(1, 3))
+    before.take()
+    before.count(7, 0)
+    assert (before.sent, before.acknowledged) == (3, 1)
+    after = Channel(ChannelLimits())
+    after.adopt(before.counts(), before.spool.runs())
+    assert after.is_sound
+    assert (after.received, after.acknowledged) == (7, 1)
+    assert after.can_connect(received)
+    assert not after.can_connect(0)
+    assert not after.can_connect(4)
+    after.push(b"e", 1)
+    after.connect(received, 1000)
+    assert after.take() == [b"a", b"b", b"c", b"d", b"e"][received:]
+    assert after.is_sound

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from protocol.joined import Network, RawPeer, hello_of, line_of
+from sapwood.protocol.events import Tick
+from sapwood.protocol.link.checking import RAISED_MAX
 from sapwood.protocol.link.handshake import (
     BROKER,
     CHECKS,
@@ -27,7 +29,7 @@ from sapwood.protocol.messages import Missed
 from sapwood.protocol.neighbours import RESTART
 from sapwood.protocol.node import Node
 from sapwood.protocol.node_invariants import node_problems
-from sapwood.protocol.ports import Stop
+from sapwood.protocol.ports import Restart, Stop
 from sapwood.protocol.stabilize.settings import StabilizationSettings
 
 PERIOD = 4.0
@@ -186,6 +188,25 @@ def test_progress_between_two_errors() -> None:
         resume = Resume("B1", 1, peer.received, peer.welcome.secret)
         peer = net.connect(peer.again(), "B1").say(hello_of("c", resume=(resume,)))
         assert peer.welcome.resumed == number + 1
+
+
+def test_a_frame_that_never_ends_is_not_waited_for() -> None:
+    """The second time at the same place the stream ends: what was spoilt would come for ever."""
+    net = network()
+    peer = client(net).subscribe("n >= 0")
+    codes = []
+    for _ in range(2):
+        peer.send(b"\x02\x00\x02\x00\x00\x00\x00abc")
+        for _ in range(100):
+            if any(isinstance(one, Goodbye) for one in peer.heard):
+                break
+            net.advance(0.5)
+            peer.send(b"x")  # it is not silent
+        codes.append(peer.goodbye.code)
+        resume = Resume("B1", 1, peer.received, peer.welcome.secret)
+        peer = net.connect(peer.again(), "B1").say(hello_of("c", resume=(resume,)))
+    assert codes == [PROTOCOL, CONTRADICTION]
+    assert peer.welcome.resumed is None
 
 
 def test_a_neighbour_is_told_and_both_tell_those_concerned() -> None:
@@ -480,3 +501,52 @@ def test_a_check_is_a_message_of_the_connection() -> None:
     check = Check(3, 2**40)
     assert LINK_CODEC.decode(LINK_CODEC.encode(check)[7:]) == check
     assert len(LINK_CODEC.encode(check)) <= 60
+
+
+SPOILT_BROKERS: list[Callable[[Node], None]] = [
+    lambda node: setattr(node.broker, "clients", None),
+    lambda node: setattr(node.broker, "neighbours", {}),
+    lambda node: setattr(node.broker, "tree", None),
+    lambda node: setattr(node.broker, "restoration", None),
+    lambda node: setattr(node.broker.neighbours["B2"], "features", None),
+    lambda node: setattr(node.broker.tree, "parent", 7),
+    lambda node: setattr(node.broker.clients, "_claims", {1: {}}),
+]
+
+
+@pytest.mark.parametrize("spoil", SPOILT_BROKERS)
+def test_a_broker_that_cannot_be_read_is_reborn_before_anybody_is_blamed(
+    spoil: Callable[[Node], None],
+) -> None:
+    net = two(raises_faults=False)
+    reader = client(net).subscribe("n >= 0")
+    node = net.nodes["B1"]
+    net.is_spoilt = True
+    spoil(node)
+    node.checking.impossible(ValueError("test"), None, net.now)
+    assert node.broker.faults["impossible"] == 1
+    keep_alive(net, 2 * PERIOD, reader)
+    assert node_problems(node) == []
+    assert {"c.1", "B2"} <= {*node.peers}
+    assert node.broker.faults["impossible"] == 1, "once is enough"
+
+
+def test_too_many_faults_in_one_period_end_the_session() -> None:
+    net = two(raises_faults=False)
+    node = net.nodes["B1"]
+    net.is_spoilt = True
+    for _ in range(RAISED_MAX):
+        node.checking.impossible(ValueError("test"), None, net.now)
+    assert net.asked("B1", Restart) == []
+    assert not any(isinstance(one, Restart) for one in node.handle(Tick(), net.now))
+    node.checking.impossible(ValueError("test"), None, net.now)
+    assert any(isinstance(one, Restart) for one in node.handle(Tick(), net.now))
+
+
+def test_faults_of_another_period_do_not_count() -> None:
+    net = two(raises_faults=False)
+    node = net.nodes["B1"]
+    net.is_spoilt = True
+    for number in range(3 * RAISED_MAX):
+        node.checking.impossible(ValueError("test"), None, net.now + number * PERIOD / 4)
+    assert not any(isinstance(one, Restart) for one in node.handle(Tick(), net.now))

@@ -28,7 +28,7 @@ from sapwood.protocol.link.limits import LinkLimits
 from sapwood.protocol.link.line import HANDSHAKE_SECONDS
 from sapwood.protocol.link.states import LineState, TargetState
 from sapwood.protocol.messages import CODEC, Unsubscribe
-from sapwood.protocol.neighbours import REFRESH, RESTART
+from sapwood.protocol.neighbours import MOVES, REFRESH, RESTART
 from sapwood.protocol.node import Node
 from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.ports import (
@@ -62,7 +62,7 @@ def test_an_attempt_as_a_whole() -> None:
         network="sapwood",
         id="B1",
         session=1,
-        features=(RESTART, CHECKS, BEACONS, REFRESH),
+        features=(RESTART, CHECKS, BEACONS, REFRESH, MOVES),
         refresh=30.0,
         routing="covering",
         credit=2**20,
@@ -376,8 +376,12 @@ def test_a_stream_that_has_moved_since_the_hello_does_not_go_on_from_there() -> 
     assert case.welcome(resumed=0) == "same stream, old connection"
 
 
-def test_streams_that_do_not_fit_together_are_given_up() -> None:
-    assert Case("B9", received=3).welcome(resumed=99) == "gone stream, old connection"
+def test_streams_that_do_not_fit_together_are_over() -> None:
+    """What is kept for the neighbour is not thrown away: the next stream begins with a report."""
+    case = Case("B9", received=3)
+    case.welcome(resumed=99)
+    peer = case.node.peers["B9"]
+    assert (peer.is_over, peer.line) == (True, None)
 
 
 @pytest.mark.parametrize("is_lost_again", [False, True])

@@ -124,6 +124,18 @@ def test_who_is_gone_holds_nobody_and_is_held_by_nobody() -> None:
     assert not other.channel.withheld
 
 
+def test_a_destination_for_which_nobody_waits_any_more_is_not_congested() -> None:
+    slow, first, second = peer("B2"), peer("B3"), peer("B4")
+    flow = flow_of(slow, first, second)
+    flow.pushed(slow, first, 0.0)
+    flow.pushed(slow, second, 0.0)
+    flow.forget(first)
+    assert ([*slow.holds], slow.congested_since, [*flow.congested]) == (["B4"], 0.0, ["B2"])
+    flow.forget(second)
+    assert ([*slow.holds], slow.congested_since, [*flow.congested]) == ([], None, [])
+    assert [*flow.problems(slow)] == []
+
+
 def test_a_source_that_is_gone_meanwhile_is_passed_over() -> None:
     slow, source = peer("B2"), peer("B3")
     flow = Flow(5.0, {"B2": slow})

@@ -32,11 +32,14 @@ from sapwood.protocol.link.handshake import (
     Pong,
     Resume,
     Welcome,
+    algorithm_of,
     common_features,
     common_version,
     refusal,
+    said_routing,
 )
 from sapwood.protocol.messages import CODEC, Settled, Subscribe
+from sapwood.routing.algorithms import ALGORITHMS
 from sapwood.wire.frames import (
     CONTROL,
     LINK,
@@ -201,6 +204,11 @@ def test_who_may_come_in() -> None:
             WRONG_ROUTING,
             "--routing covering",
         ),
+        (
+            {"credentials": {"token": "secret"}, "routing": "hierarchical/magic"},
+            WRONG_ROUTING,
+            "no routing 'hierarchical/magic'",
+        ),
     ],
 )
 def test_who_may_not(changes: dict[str, Any], code: str, words: str) -> None:
@@ -273,3 +281,12 @@ def test_the_reference_shows_the_same_bytes() -> None:
             data = before + data
         said.append((direction, data))
     assert said == transcript()
+
+
+def test_hierarchical_routing_is_a_word_that_older_releases_refuse() -> None:
+    said = said_routing("covering", is_hierarchical=True)
+    assert said not in ALGORITHMS
+    assert algorithm_of(said) == algorithm_of("covering") == "covering"
+    assert said_routing("covering", is_hierarchical=False) == "covering"
+    welcome = hello(credentials={"token": "secret"}, routing=said)
+    assert refused(welcome, token="secret") is None

@@ -83,3 +83,30 @@ def test_a_standstill_of_this_process_is_forgiven() -> None:
     assert one.heard_at == 100.0
     excuse_standstill(one, due=110.0, now=200.0)
     assert one.heard_at == 200.0
+
+
+def beginning(line: Line, size: int = 40_000) -> None:
+    """Let the beginning of a long frame come, as it looks when bytes were spoilt."""
+    line.read(b"\x02" + size.to_bytes(4, "little") + b"\x00\x00abc")
+
+
+def test_a_frame_that_does_not_grow_never_ends() -> None:
+    one = line()
+    beginning(one)
+    times = (100.0, 109.0, 111.0)
+    assert [one.has_endless_frame(10.0, now) for now in times] == [False, False, True]
+
+
+def test_a_frame_that_grows_is_waited_for_however_long_it_is() -> None:
+    one = line()
+    beginning(one)
+    for now in range(101, 130):
+        one.read(bytes(1024))
+        assert not one.has_endless_frame(10.0, float(now))
+
+
+def test_a_frame_that_begins_in_the_future_is_not_waited_for() -> None:
+    one = line()
+    beginning(one)
+    one.rest_since = 1e9
+    assert one.has_endless_frame(10.0, 101.0)

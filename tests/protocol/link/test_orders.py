@@ -24,7 +24,7 @@ def test_a_beacon_goes_to_whoever_is_connected_and_is_never_kept() -> None:
     node = net.nodes["B1"]
     peer = node.peers["B2"]
     sent = peer.channel.last
-    node._carry_out([Say("B2", BEACON), Say("nobody", BEACON)], net.now, None)
+    node.carry_out([Say("B2", BEACON), Say("nobody", BEACON)], net.now, None)
     assert peer.line is not None
     assert peer.line.out
     assert peer.channel.last == sent
@@ -48,11 +48,11 @@ def test_what_is_held_waits_and_goes_when_it_is_not() -> None:
     net.advance(0.5)
     writer = net.client("w", "B1")
     net.is_spoilt = True  # the broker has not asked for this, and does not agree
-    node._carry_out([Hold("B2", is_held=True)], net.now, None)
+    node.carry_out([Hold("B2", is_held=True)], net.now, None)
     writer.publish("w.1", 1)
     net.run()
     assert (channel.notifications_waiting, reader.got) == (1, [])
-    node._carry_out([Hold("B2", is_held=False)], net.now, None)
+    node.carry_out([Hold("B2", is_held=False)], net.now, None)
     net.advance(1.0)
     assert len(reader.got) == 1
 
@@ -61,7 +61,7 @@ def test_a_link_that_is_closed_ends_its_stream_and_may_begin_anew() -> None:
     net = joined()
     node = net.nodes["B1"]
     before = node.peers["B2"]
-    node._carry_out([CloseLink("B2", "it leads nowhere")], net.now, None)
+    node.carry_out([CloseLink("B2", "it leads nowhere")], net.now, None)
     assert "B2" not in node.peers
     net.advance(2.0)
     assert node.peers["B2"] is not before
@@ -71,7 +71,7 @@ def test_a_link_that_is_closed_ends_its_stream_and_may_begin_anew() -> None:
 def test_somebody_who_was_heard_of_is_dialled_once() -> None:
     net = joined()
     node = net.nodes["B1"]
-    node._carry_out([OpenLink("B9", ("B9", "B9"))], net.now, None)
+    node.carry_out([OpenLink("B9", ("B9", "B9"))], net.now, None)
     net.advance(0.1)
     assert [where for _, who, where in net.dials if where == "B9"] == ["B9"]
     net.advance(30.0)

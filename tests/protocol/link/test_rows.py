@@ -49,8 +49,8 @@ CLIENT, NEIGHBOUR = peer("a.1", is_client=True), peer("B2", is_client=False)
 
 def test_what_comes_from_a_client_is_published_and_what_goes_to_a_neighbour_forwarded() -> None:
     written = Written()
-    written.rows.published(CLIENT, note(1), 1.0)
-    written.rows.published(NEIGHBOUR, note(2), 1.0)
+    written.rows.published(CLIENT, note(1), 1, len(note(1)), 1.0)
+    written.rows.published(NEIGHBOUR, note(2), 1, len(note(2)), 1.0)
     written.rows.forwarded(NEIGHBOUR, note(1), 2.0)
     written.rows.forwarded(CLIENT, note(1), 2.0)
     assert written.all == [

@@ -317,3 +317,58 @@ def test_split_releases_give_back_every_frame_once(sizes: list[int], data: st.Da
         got += b"".join(_frames_of(run) for run in spool.release(frames))
     assert got == b"".join(note(payload) for run in payloads for payload in run)
     assert (spool.size, spool.is_empty) == (0, True)
+
+
+def barred() -> MemorySpool:
+    """A spool with a run sent, one that waits, and two behind a bar."""
+    spool = MemorySpool()
+    spool.append(FrameRun(b"a", 1, 1))
+    spool.take(1)
+    spool.append(FrameRun(b"b", 1, 1))
+    spool.bar()
+    spool.append(FrameRun(b"cc", 2, 2))
+    spool.append(FrameRun(b"control", 1, 0))
+    return spool
+
+
+def test_what_comes_behind_a_bar_is_kept_back() -> None:
+    spool = barred()
+    assert not spool.pass_on(FrameRun(b"d", 1, 1))
+    assert spool.take(100) == [FrameRun(b"b", 1, 1)]
+    assert spool.take(100) == []
+    assert (spool.size, spool.control_size, spool.is_barred) == (4, 7, True)
+    assert not spool.is_empty
+    assert spool.runs() == [
+        FrameRun(b"a", 1, 1),
+        FrameRun(b"b", 1, 1),
+        FrameRun(b"cc", 2, 2),
+        FrameRun(b"control", 1, 0),
+    ]
+    assert list(spool.problems(2)) == []
+
+
+def test_lifting_a_bar_gives_back_what_was_behind_it() -> None:
+    spool = barred()
+    assert spool.lift() == [FrameRun(b"cc", 2, 2), FrameRun(b"control", 1, 0)]
+    assert (spool.size, spool.control_size, spool.is_barred) == (2, 0, False)
+    assert spool.lift() == []
+    assert list(spool.problems(1)) == []
+
+
+def test_what_is_kept_back_is_given_up_last() -> None:
+    spool = barred()
+    assert spool.give_up(2, sent_too=True) == [
+        FrameRun(b"a", 1, 1, in_doubt=True),
+        FrameRun(b"b", 1, 1),
+    ]
+    assert spool.give_up(1, sent_too=True) == [FrameRun(b"cc", 2, 2)]
+    assert spool.lift() == [FrameRun(None, 2, 0), FrameRun(b"control", 1, 0)]
+
+
+def test_a_stream_that_takes_the_place_of_a_barred_one_gets_everything() -> None:
+    kept, lost = barred().hand_over(lambda data: True, sent_too=True)
+    assert [run.data for run in kept] == [b"a", b"b", b"cc", b"control"]
+    assert lost == []
+    spool = barred()
+    assert [run.data for run in spool.clear()] == [b"a", b"b", b"cc"]
+    assert not spool.is_barred

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from protocol.joined import CREDIT, Network, RawPeer, hello_of, line_of
 from sapwood.protocol.link.handshake import BROKER, LEAVING, SHUTDOWN, Ack, Goodbye
-from sapwood.protocol.link.stopping import LINGER_SECONDS
+from sapwood.protocol.link.keepalive import LINGER_SECONDS
 from sapwood.protocol.messages import Missed, TableComplete
 from sapwood.protocol.ports import Stop, Stopped
 

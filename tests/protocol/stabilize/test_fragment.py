@@ -58,6 +58,11 @@ def test_parents_in_a_circle_lead_nowhere() -> None:
     assert not fragment.answered(Purpose.HOLD, [*ONLY_WAY, *circle])
 
 
+def test_a_parent_within_the_fragment_is_no_way_out() -> None:
+    fragment = asked(Purpose.HOLD, HELD)
+    assert not fragment.answered(Purpose.HOLD, [*ONLY_WAY, report("P", "D")])
+
+
 def test_nobody_knows_a_better_root() -> None:
     fragment = asked(Purpose.NEWS, NEWS)
     assert fragment.answered(Purpose.NEWS, [report("B", "", "B"), report("C", "B", "B")])

@@ -11,15 +11,22 @@ from protocol.wiring import notification
 from sapwood.errors import RoutingError
 from sapwood.filters.filter import Filter
 from sapwood.protocol.broker import Broker
+from sapwood.protocol.clients import SUBSCRIBED, Clients
 from sapwood.protocol.core import IMPOSSIBLE
 from sapwood.protocol.effects import Effect, Forward, Reborn, Send
-from sapwood.protocol.events import ControlReceived, FramesReceived, RoutingChanged, Tick
+from sapwood.protocol.events import (
+    ClientUp,
+    ControlReceived,
+    FramesReceived,
+    RoutingChanged,
+    Tick,
+)
 from sapwood.protocol.fences import Fence
 from sapwood.protocol.invariants import broker_problems
-from sapwood.protocol.messages import Missed, Settled, Subscribe, Survey, TableComplete
+from sapwood.protocol.messages import Missed, Refused, Settled, Subscribe, Survey, TableComplete
 from sapwood.protocol.neighbours import Neighbour
 from sapwood.protocol.stabilize.rebirth import primary_of, restore
-from sapwood.routing.table import Held
+from sapwood.routing.table import Held, RoutingTable
 
 
 def spoilt(**config: Any) -> Broker:
@@ -58,6 +65,60 @@ def test_all_is_built_anew_and_nobody_is_told_a_difference() -> None:
     }
     assert all(owed[name].items() <= broker.subscriptions.owed(name).items() for name in owed)
     assert broker_problems(broker) == []
+
+
+def test_a_client_whose_request_was_lost_is_told() -> None:
+    """Nobody would answer it otherwise: the event that found the fault is dropped."""
+    broker = spoilt()
+    broker.handle(ClientUp("reader"), 4.0)
+    broker.waves.queue = None  # type: ignore[assignment]
+    effects = broker.handle(ControlReceived("reader", Survey(7)), 5.0)
+    assert isinstance(effects[0], Reborn)
+    assert "AttributeError" in effects[0].reason
+    refused = Refused("the broker found its state wrong; ask again", 7)
+    assert Send("reader", refused) in effects
+    broker.handle(ControlReceived("reader", Survey(8)), 6.0)
+    assert [one.number for one in (*broker.waves.queue, *broker.waves.under_way)] == [8]
+
+
+def test_what_a_client_subscribes_to_is_entered_though_a_fault_was_found_by_it() -> None:
+    """It may have been told long ago that this is in force: it must not be told no now."""
+    broker = spoilt()
+    broker.handle(ClientUp("reader"), 4.0)
+    effects = broker.handle(ControlReceived("reader", Subscribe("mine", "new = 1", 7)), 5.0)
+    assert isinstance(effects[0], Reborn)
+    assert "AttributeError" in effects[0].reason
+    assert not any(isinstance(one, Send) and isinstance(one.message, Refused) for one in effects)
+    assert broker.subscriptions.texts("reader") == {"reader/mine": "new = 1"}
+    assert broker.clients.claims("reader", SUBSCRIBED) == {"reader/mine": Filter("new = 1")}
+    told = [
+        one.destination
+        for one in effects
+        if isinstance(one, Send) and getattr(one.message, "filter", "") == "new = 1"
+    ]
+    assert told == ["N1", "N2", "N3"]
+    assert [one.number for one in (*broker.waves.queue, *broker.waves.under_way)] == [7]
+    assert broker_problems(broker) == []
+
+
+def test_if_that_cannot_be_done_either_the_session_ends_and_the_client_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broker = filled(raises_faults=False)
+    broker.handle(ClientUp("reader"), 4.0)
+
+    def add(*_: object) -> None:
+        raise KeyError("wrong")
+
+    monkeypatch.setattr(RoutingTable, "add", add)
+    monkeypatch.setattr("sapwood.protocol.broker.restore", lambda broker, primary: None)
+    monkeypatch.setattr(Broker, "rejection", lambda *_: None)
+    monkeypatch.setattr(Clients, "__contains__", lambda *_: True)
+    effects = broker.handle(ControlReceived("reader", Subscribe("mine", "new = 1", 7)), 5.0)
+    reborn = [one.is_again for one in effects if isinstance(one, Reborn)]
+    assert reborn == [False, True]
+    refused = Refused("the broker found its state wrong; ask again", 7)
+    assert Send("reader", refused) in effects
 
 
 def test_a_second_fault_within_the_period_wants_a_new_session() -> None:

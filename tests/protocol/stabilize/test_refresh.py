@@ -46,6 +46,7 @@ from sapwood.protocol.messages import (
     Whole,
 )
 from sapwood.protocol.neighbours import REFRESH, RESTART
+from sapwood.protocol.reconfigure.state import Ring
 from sapwood.protocol.restoration import Stale
 from sapwood.protocol.stabilize.digest import bucket_of
 from sapwood.routing.strategy import Entry
@@ -103,6 +104,8 @@ def test_an_edge_that_rests_says_hears_and_replaces_nothing() -> None:
     broker = new_broker()
     want(broker, "N", "a = 1")
     broker.neighbours["N"].is_frozen = True
+    broker.turning.ring = Ring("O.1/1", ("N", broker.id, "O"), 2, 1, 1000.0)
+    broker.tree.change = "O.1/1"
     assert refreshing(broker).is_resting("N")
     assert refreshing(broker).is_resting("unknown")
     for message in (NOTHING, Repeat(), Whole("s")):
@@ -118,6 +121,7 @@ def test_an_edge_that_rests_says_hears_and_replaces_nothing() -> None:
         ResetStream("c.1", silence),
     ]
     broker.neighbours["N"].is_frozen = False
+    broker.turning.ring = None
     assert handle(broker, Tick(), 1000.1) == [Send("N", NOTHING)]
 
 

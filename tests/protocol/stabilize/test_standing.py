@@ -25,7 +25,7 @@ def below(parent: str = "A", **config: object) -> Broker:
 
 
 def test_a_beacon_says_how_the_tree_is_from_here() -> None:
-    assert below().tree._beacon(2.0) == Beacon(
+    assert below().tree.beacon(2.0) == Beacon(
         root="A",
         priority=1000,
         age=1.5,

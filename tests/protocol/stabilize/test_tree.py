@@ -164,7 +164,7 @@ def test_a_child_with_another_root_has_to_wait() -> None:
 
 def test_a_child_that_has_stopped_carrying_is_held() -> None:
     made = with_child()
-    effects = hear(made, "C", replace(CHILD, carries=False, asks=False))
+    effects = hear(made, "C", replace(CHILD, carries=False, asks=False, is_kept=True))
     assert effects[0] == Hold("C", is_held=True)
     assert (made.neighbours.is_in_tree("C"), made.tree.carries("C")) == (True, False)
     assert list(made.tree.kept) == ["C"]
@@ -248,21 +248,22 @@ def test_a_way_that_does_not_carry_gives_way_to_one_that_does() -> None:
     made = with_child()
     handle(made, NeighbourAway("A"), 2.0)
     handle(made, NeighbourBack("A", in_place=False), 3.0)
-    hear(made, "C", Beacon("A", 1000, 0.0, ("A", "Z", "C"), "Z", carries=True, is_whole=True), 3.1)
+    other = Beacon("A", 1000, 0.0, ("A", "Z", "C"), "Z", carries=True, is_whole=True)
+    hear(made, "C", replace(other, is_carried=True), 3.1)
     assert made.tree.parent == "C"
 
 
 def test_a_superfluous_link_ends() -> None:
     made = with_child()
     turned = Beacon("A", 1000, 0.0, ("A", "C"), parent="A", carries=True, is_whole=True)
-    effects = hear(made, "C", turned)
+    effects = hear(made, "C", replace(turned, is_carried=True))
     assert effects == [CloseLink("C", "it is no part of the tree any more")]
 
 
 def test_a_link_that_may_be_the_only_one_that_carries_stays() -> None:
     made = with_child()
     turned = Beacon("A", 1000, 0.0, ("A", "C"), parent="A", carries=False, is_whole=False)
-    assert hear(made, "C", turned) == []
+    assert hear(made, "C", replace(turned, is_carried=True)) == []
     assert made.tree.carries("C")
 
 
@@ -343,11 +344,11 @@ def test_a_lost_link_is_kept_and_goes_on_in_its_place() -> None:
 def test_who_is_not_in_its_place_any_more_is_held_and_asks_again() -> None:
     made = below_root()
     handle(made, NeighbourAway("A"), 2.0)
-    held = Say("A", replace(HERE, age=2.0))
+    held = Say("A", replace(HERE, age=2.0, is_kept=True))
     back = handle(made, NeighbourBack("A", in_place=False), 3.0)
     assert back == [Hold("A", is_held=True), held, held]
-    asking = Say("A", replace(HERE, asks=True))
-    assert hear(made, "A", FROM_ROOT, 3.1) == [asking]
+    asking = Say("A", replace(HERE, asks=True, is_kept=True))
+    assert hear(made, "A", replace(FROM_ROOT, is_kept=True), 3.1) == [asking]
     told = Say("A", replace(WHOLE, is_carried=True))
     effects = hear(made, "A", replace(FROM_ROOT, is_carried=True), 3.2)
     assert effects == [Hold("A", is_held=False), told, told]
@@ -474,6 +475,38 @@ def test_a_root_that_does_not_exist_is_forgotten_when_nobody_repeats_it() -> Non
     assert made.tree.root == "0"
     handle(made, Tick(), AGED)
     assert made.tree.root == "B"
+
+
+def test_a_root_that_somebody_invents_again_and_again_is_believed_and_harms_no_link() -> None:
+    """X goes on; B has the child C and is its own root. When X stops, B is the root again."""
+    made = with_child()
+    handle(made, LinkDown("A"), 1.0)
+    handle(made, LinkUp("X", in_tree=False, features=FEATURES), 1.0)
+    for now in range(2, 40):
+        hear(made, "X", Beacon("0", 0, 0.0, ("0", "X"), parent="0", is_whole=True), float(now))
+        hear(made, "C", replace(CHILD, root=made.tree.root, is_carried=True), float(now))
+        handle(made, Tick(), now + 0.5)
+    assert (made.tree.root, made.tree.parent) == ("0", "X")
+    assert not made.tree.carries("X"), "it was never let in"
+    assert made.tree.carries("C")
+    handle(made, Tick(), 40.0 + AGED)
+    assert (made.tree.root, made.tree.parent) == ("B", "")
+
+
+@pytest.mark.parametrize("now", [1e6, -1e6])
+def test_a_jump_of_the_clock_does_no_lasting_harm(now: float) -> None:
+    """As when a process was suspended; what came before is old then, or of the future."""
+    made = with_child()
+    handle(made, Tick(), now)
+    assert (made.tree.root, made.tree.parent) == ("B", "")
+    assert made.tree.carries("C"), "links stay what they are"
+    hear(made, "A", replace(FROM_ROOT, is_carried=True), now + 0.1)
+    hear(made, "C", replace(CHILD, carries=True, is_carried=True, is_whole=True), now + 0.1)
+    handle(made, Tick(), now + 0.5)
+    assert (made.tree.root, made.tree.parent) == ("A", "A")
+    assert (made.tree.carries("A"), made.tree.carries("C")) == (True, True)
+    assert made.next_at is not None
+    assert now < made.next_at <= now + 31.0, "nothing waits for a time of the other clock"
 
 
 @pytest.mark.parametrize("size", [-(2**62), 0, 2**62])

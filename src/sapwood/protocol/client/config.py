@@ -10,7 +10,7 @@ from sapwood.errors import ParameterError
 from sapwood.filters.ids import SessionId
 from sapwood.protocol.link.channel import ChannelLimits
 from sapwood.protocol.link.handshake import CHECKS, CLIENT, COUNT_MAX, Hello, Resume
-from sapwood.protocol.neighbours import REFRESH
+from sapwood.protocol.neighbours import MOVES, REFRESH
 from sapwood.wire.frames import BODY_BYTES_MAX
 from sapwood.wire.heads import PUBLISHER_BYTES_MAX
 
@@ -73,7 +73,7 @@ class SessionConfig(msgspec.Struct, frozen=True, kw_only=True):
             order=order,
             streams=streams,
             is_astray=is_astray,
-            features=(CHECKS, REFRESH),
+            features=(CHECKS, REFRESH, MOVES),
         )
 
 

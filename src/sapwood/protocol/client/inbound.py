@@ -8,6 +8,7 @@ from sapwood.protocol.client.publishing import Publishing
 from sapwood.protocol.client.refreshing import Refreshing
 from sapwood.protocol.client.requests import Requests
 from sapwood.protocol.messages import CODEC, Message, Missed, Refused, Repeat, Settled, Surveyed
+from sapwood.protocol.reconfigure.asking import TreeChangeEnded, TreeChangeProgress
 from sapwood.wire.frames import CONTROL, HEADER, HEADER_SIZE
 
 
@@ -50,6 +51,10 @@ class Inbound:
             return self._take_answer(message)
         if isinstance(message, Surveyed):
             return message if self._requests.surveyed(message.request) else None
+        if isinstance(message, TreeChangeProgress):
+            return message if self._requests.changes(message.request) else None
+        if isinstance(message, TreeChangeEnded):
+            return message if self._requests.changed(message.request) else None
         if isinstance(message, Missed):
             gap = Gap(message.count, f"notifications were given up on the link {message.link}")
             self._deliveries.report(gap, message.filters)
@@ -64,4 +69,8 @@ class Inbound:
         inbox = None if request is None else self._deliveries.get(request.name)
         if inbox is not None and isinstance(said, Settled):
             inbox.settled, inbox.reason = said.settled, said.reason
+        elif inbox is not None and output is None:
+            # Another broker took it before: nobody waits for this answer, and nothing will come.
+            inbox.settled, inbox.reason = False, said.reason
+            inbox.report(Gap(0, f"the broker refuses the subscription: {said.reason}"))
         return output

@@ -25,6 +25,7 @@ from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.states import SessionState
 from sapwood.protocol.messages import CODEC, Advertise, Message, Subscribe
 from sapwood.protocol.ports import Write
+from sapwood.protocol.reconfigure.asking import Wish
 
 ACK_SECONDS: Final = 0.02
 """Longest time until what came is acknowledged."""
@@ -103,6 +104,14 @@ class Outbound:
         survey = self.requests.survey()
         self._send(survey)
         return survey.request
+
+    def change_tree(
+        self, wish: Wish, links: tuple[tuple[str, str], ...] = (), broker: str = ""
+    ) -> int:
+        """Ask for a change of the tree; the number of the request."""
+        change = self.requests.change(wish, links, broker)
+        self._send(change)
+        return change.request
 
     def ping(self) -> int:
         """Ask the broker whether it is there; the number of the ping. There is a connection."""

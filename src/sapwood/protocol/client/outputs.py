@@ -11,6 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 from sapwood.protocol.messages import Surveyed
+from sapwood.protocol.reconfigure.asking import TreeChangeEnded, TreeChangeProgress
 
 
 class _Output(msgspec.Struct, frozen=True, gc=False):
@@ -106,6 +107,8 @@ Output: TypeAlias = (
     | Answered
     | RequestRefused
     | Surveyed
+    | TreeChangeProgress
+    | TreeChangeEnded
     | Ponged
     | Readable
     | IndexWanted

@@ -8,14 +8,22 @@ the broker knows them, with the session before each.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from math import inf
+from typing import Protocol
 
 from msgspec.structs import replace
 
-from sapwood.protocol.client.requests import Requests
 from sapwood.protocol.due import is_due
 from sapwood.protocol.link.handshake import Welcome
-from sapwood.protocol.messages import Message, Refresh, Repeat, TableName
+from sapwood.protocol.messages import (
+    Advertise,
+    Message,
+    Refresh,
+    Repeat,
+    Subscribe,
+    TableName,
+)
 from sapwood.protocol.neighbours import REFRESH
 from sapwood.protocol.stabilize.digest import digest
 from sapwood.protocol.stabilize.whole import answer, can_answer
@@ -23,10 +31,32 @@ from sapwood.protocol.stabilize.whole import answer, can_answer
 _TABLES: tuple[TableName, TableName] = ("s", "a")
 
 
+class Said(Protocol):
+    """A request as it was said."""
+
+    @property
+    def name(self) -> str:
+        """Under which it was said."""
+
+    @property
+    def message(self) -> Subscribe | Advertise:
+        """What was said."""
+
+
+class InForce(Protocol):
+    """All requests of a client."""
+
+    def __iter__(self) -> Iterator[Said]:
+        """All there are."""
+
+    def in_force(self, *, subscriptions: bool) -> Iterable[Said]:
+        """The subscriptions, or the advertisements, that are in force."""
+
+
 class Refreshing:
     """When to compare, and with what."""
 
-    def __init__(self, name: str, requests: Requests) -> None:
+    def __init__(self, name: str, requests: InForce) -> None:
         self._name = name
         self._requests = requests
         self.seconds = 0.0

@@ -1,12 +1,14 @@
 """What a client has requested: subscriptions and advertisements in force, surveys, and answers.
 
 Requests are kept as they were sent. When a broker is lost, the next one is sent all of them again,
-under the same numbers; whoever still waits for an answer then gets that of the new one.
+under the same numbers; whoever still waits for an answer then gets that of the new one. Changes of
+the tree are not asked for again: nobody knows how far they went.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from sapwood.protocol.client.outputs import Answered, RequestRefused
 from sapwood.protocol.messages import (
@@ -18,6 +20,12 @@ from sapwood.protocol.messages import (
     Survey,
     Unadvertise,
     Unsubscribe,
+)
+from sapwood.protocol.reconfigure.asking import ChangeTree, Wish
+
+UNKNOWN: Final = (
+    "the broker was lost while it changed the tree; what it had begun ends by itself: "
+    "see how the tree is now"
 )
 
 
@@ -56,6 +64,8 @@ class Requests:
         self._ends: dict[int, bool] = {}
         """Requests to end something that nobody has answered; True: a subscription."""
         self._surveys: dict[int, None] = {}
+        self._changes: dict[int, None] = {}
+        """Of the tree, that nobody has answered."""
 
     def __contains__(self, name: object) -> bool:
         """Whether a request is open under a name."""
@@ -64,7 +74,7 @@ class Requests:
     @property
     def is_waiting(self) -> bool:
         """Whether an answer is outstanding."""
-        return bool(self._unanswered or self._ends or self._surveys)
+        return bool(self._unanswered or self._ends or self._surveys or self._changes)
 
     def _next_number(self) -> int:
         self._last_number += 1
@@ -106,6 +116,22 @@ class Requests:
         """Note that a survey was answered; whether it was asked for."""
         return self._surveys.pop(number, self) is None
 
+    def change(
+        self, wish: Wish, links: tuple[tuple[str, str], ...] = (), broker: str = ""
+    ) -> ChangeTree:
+        """Ask for a change of the tree."""
+        number = self._next_number()
+        self._changes[number] = None
+        return ChangeTree(number, wish, links, broker)
+
+    def changes(self, number: int) -> bool:
+        """Whether a change of the tree was asked for under a number, and is not answered."""
+        return number in self._changes
+
+    def changed(self, number: int) -> bool:
+        """Note that a change of the tree was answered; whether it was asked for."""
+        return self._changes.pop(number, self) is None
+
     def ends_subscription(self, number: int) -> bool:
         """Whether a request that nobody has answered is to end a subscription."""
         return self._ends.get(number, False)
@@ -126,14 +152,14 @@ class Requests:
             request.is_answered = True
             self._unanswered.pop(number, None)
         else:
-            is_news = self._ends.pop(number, None) is not None
+            is_news = self._ends.pop(number, None) is not None or self.changed(number)
         if not is_news:
             return request, None
         if isinstance(said, Refused):
             return request, RequestRefused(number, said.reason)
         return request, Answered(number, said.settled, said.reason)
 
-    def begin_anew(self) -> tuple[list[Message], list[Answered]]:
+    def begin_anew(self) -> tuple[list[Message], list[Answered | RequestRefused]]:
         """What a broker has to be sent that knows nothing, and what is answered by that.
 
         It never knew what has ended.
@@ -144,7 +170,9 @@ class Requests:
             messages.append(request.message)
         messages += (Survey(number) for number in self._surveys)
         ends, self._ends = self._ends, {}
-        return messages, [Answered(number, settled=True) for number in ends]
+        changes, self._changes = self._changes, {}
+        answers: list[Answered | RequestRefused] = [Answered(one, settled=True) for one in ends]
+        return messages, [*answers, *(RequestRefused(one, UNKNOWN) for one in changes)]
 
     def in_force(self, *, subscriptions: bool) -> list[OpenRequest]:
         """The subscriptions, or the advertisements, that the broker is to hold."""

@@ -13,6 +13,11 @@ from typing import Final
 
 from sapwood.protocol.ports import Dial
 
+SUCCESSORS_MAX: Final = 16
+"""Addresses of a broker that a stream was handed over to."""
+
+ADDRESS_CHARS_MAX: Final = 1024
+
 RETRY_SECONDS_FIRST: Final = 0.05
 RETRY_SECONDS_MAX: Final = 5.0
 RETRY_SECONDS_MAX_KEPT: Final = 2.0
@@ -33,15 +38,39 @@ class Search:
         self._servers = list(servers)
         self._untried: list[str] = []
         """Servers that were not tried in this round."""
+        self._successors: list[str] = []
+        """Where the stream goes on, if its broker has handed it over: dialled before all others."""
         self._pause_seconds = RETRY_SECONDS_FIRST
         self._random = random
 
     def begin_round(self) -> None:
         """Try all servers once."""
-        self._untried = list(self._servers)
+        self._know_servers()
+        others = [server for server in self._servers if server not in self._successors]
+        self._untried = [*self._successors, *others]
+
+    @property
+    def is_at_successor(self) -> bool:
+        """Whether the server that was dialled last was told by the broker before it."""
+        return self.address in self._successors and self.address not in self._known
+
+    def follow(self, addresses: Sequence[str]) -> None:
+        """Dial these before all others from now on: the stream goes on there.
+
+        Without any, it goes on where it was asked for last.
+        """
+        told = [one for one in addresses if len(one) <= ADDRESS_CHARS_MAX]
+        self._successors = told[:SUCCESSORS_MAX] or [self.address]
+        self._untried = []
+
+    def settle(self) -> None:
+        """A new stream has begun here: nothing goes on elsewhere."""
+        if not self.is_at_successor:
+            self._successors = []
 
     def next(self) -> Dial | None:
         """The next attempt of this round; None if all servers were tried."""
+        self._know_servers()
         self.dial += 1
         if not self._untried:
             return None
@@ -61,14 +90,23 @@ class Search:
 
     def derive(self, *, may_give_up: bool) -> None:
         """Know the servers again that were given, and the rest as it can be."""
+        self._know_servers()
+        if type(self.give_up_at) is not float or not may_give_up:
+            self.give_up_at = inf
+
+    def _know_servers(self) -> None:
         if not _is_turned(self._servers, self._known):
             self._servers = list(self._known)
-        if type(self._untried) is not list or not {*self._untried} <= {*self._known}:
+        successors = self._successors
+        if type(successors) is not list or {*map(type, successors)} - {str}:
+            self._successors = []
+        if type(self._untried) is not list or not self._knows_all(self._untried):
             self._untried = []
         if type(self.dial) is not int:
             self.dial = 0
-        if type(self.give_up_at) is not float or not may_give_up:
-            self.give_up_at = inf
+
+    def _knows_all(self, servers: list[str]) -> bool:
+        return {*servers} <= {*self._known, *self._successors}
 
     def pause(self, now: float, *, may_resume: bool) -> float | None:
         """When the next round begins; None if that would be too late."""

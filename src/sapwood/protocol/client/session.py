@@ -48,6 +48,7 @@ from sapwood.protocol.link.handshake import (
     CONTRADICTION,
     FINAL_CODES,
     LEAVING,
+    MOVED,
     PROTOCOL,
     REPLACED,
     SHUTDOWN,
@@ -69,7 +70,7 @@ from sapwood.protocol.link.keepalive import (
     look_seconds,
     wants_ping,
 )
-from sapwood.protocol.link.line import HANDSHAKE_SECONDS, Frames, Line
+from sapwood.protocol.link.line import ENDLESS, HANDSHAKE_SECONDS, Frames, Line
 from sapwood.protocol.link.states import SESSION, LineState, SessionState, following
 from sapwood.protocol.messages import CODEC
 from sapwood.protocol.ports import (
@@ -121,9 +122,7 @@ class ClientSession(Outbound):
         """Why the stream before the next one ended."""
         self._confirming = 0
         """The number of the ping whose answer confirms what a resumed stream had brought."""
-        self._call_until = inf
-        self._retry_at = inf
-        self._look_at = inf
+        self._call_until = self._retry_at = self._look_at = inf
 
     def __repr__(self) -> str:
         return f"<session {self.name} {self.state} {self.broker}>"
@@ -337,11 +336,13 @@ class ClientSession(Outbound):
 
     def _look_after(self, line: Line, now: float) -> None:
         """Keep a connection alive, or notice that it is dead."""
-        patience = self.config.silence_seconds
         excuse_standstill(line, self._look_at, now)
+        patience = self.config.silence_seconds
         self._look_at = now + look_seconds(line, patience)
         if is_dead(line, patience, now):
             self._drop(line, f"the broker was silent for {patience} s", now)
+        elif line.has_endless_frame(patience, now):
+            self._drop(line, ENDLESS, now, Goodbye(PROTOCOL, ENDLESS))
         elif wants_ping(line, patience, now):
             line.say(Ping())
 
@@ -361,8 +362,9 @@ class ClientSession(Outbound):
         self._problem = problem
         self._call_until = inf
         self._end_line(problem.reason)
+        is_final = problem.code in FINAL_CODES and not self._search.is_at_successor
         dial = self._search.next()
-        if problem.code in FINAL_CODES:
+        if is_final:
             self._advance("refused for good")
             self._effects.append(problem)
         elif dial is not None:
@@ -512,8 +514,9 @@ class ClientSession(Outbound):
             self._rest()
             self._effects.append(Failed(f"broker {self.broker}: {reason}", True, goodbye.code))
             return
-        if goodbye.code == SHUTDOWN:
+        if goodbye.code in (SHUTDOWN, MOVED):
             self.publishing.call_back(self.channel.acknowledged)
+            self._streams.follow(goodbye, self._search)
         elif goodbye.code == CONTRADICTION or self._errors == ERRORS_MAX:
             self._end_stream()
         self._drop(line, reason, now)
@@ -524,18 +527,20 @@ class ClientSession(Outbound):
         """The broker answers the hello."""
         if isinstance(message, Goodbye):
             self._streams.answered()
+            self._streams.follow(message, self._search)
             reason = message.reason or message.code
             self._attempt_failed(Failed(reason, True, message.code, message.broker), now)
         elif not isinstance(message, Welcome):
             raise FrameError("a Hello is answered by Welcome or Goodbye")
         elif not VERSIONS[0] <= message.version <= VERSIONS[1]:
-            oldest, newest = VERSIONS
-            raise FrameError(f"version {message.version} was never offered; {oldest}-{newest} was")
+            offered = "-".join(map(str, VERSIONS))
+            raise FrameError(f"version {message.version} was never offered; {offered} was")
         else:
             self._welcomed(line, message, now)
 
     def _welcomed(self, line: Line, welcome: Welcome, now: float) -> None:
-        if welcome.resumed is not None and not self._can_resume(welcome, welcome.resumed):
+        resumed, is_current = welcome.resumed, self._streams.is_current(welcome)
+        if resumed is not None and not (is_current and self.channel.can_connect(resumed)):
             self._refuse_stream(line, now)
             return
         line.advance("Welcome")
@@ -546,15 +551,14 @@ class ClientSession(Outbound):
         self._has_checks = CHECKS in welcome.features
         self._check_at = now + self.config.check_seconds
         self._look_at = now + look_seconds(line, self.config.silence_seconds)
-        if welcome.resumed is None:
+        if resumed is None:
             self._begin_anew(welcome)
         else:
-            self._resume(line, welcome, welcome.resumed)
+            self._resume(line, welcome, resumed)
+        self.broker = welcome.id
+        self.advertisements_required = welcome.advertisements_required
         self.refreshing.welcomed(welcome, now)
         self._refresh(now)
-
-    def _can_resume(self, welcome: Welcome, resumed: int) -> bool:
-        return self._streams.is_current(welcome) and self.channel.can_connect(resumed)
 
     def _refuse_stream(self, line: Line, now: float) -> None:
         """The broker wants to go on with a stream that is not the one known here."""
@@ -570,7 +574,7 @@ class ClientSession(Outbound):
         What the broker has received is accepted unless it was refused. A refusal that was under
         way when the connection broke comes behind the welcome, but before the answer to a ping.
         """
-        self._streams.renew(welcome.secret)
+        self._streams.renew(welcome)
         self.channel.connect(resumed, welcome.credit)
         self._last_ping += 1
         self._confirming = self._last_ping
@@ -580,19 +584,16 @@ class ClientSession(Outbound):
     def _begin_anew(self, welcome: Welcome) -> None:
         """Begin a stream with a broker that knows nothing of this session."""
         is_first = not self.broker
+        self._search.settle()
         self._streams.begin(welcome)
-        self.broker = welcome.id
-        self.advertisements_required = welcome.advertisements_required
         self.channel = Channel(self.config.limits)
         self.channel.connect(0, welcome.credit)
         messages, answers = self.requests.begin_anew()
         for message in messages:
             self.channel.push_control(CODEC.encode(message))
         self._effects.append(Online(welcome.id))
-        self._effects += [
-            Unconfirmed(first, last) for first, last in self.publishing.begin_anew(self.channel)
-        ]
-        self._effects += answers
+        lost = self.publishing.begin_anew(self.channel)
+        self._effects += [*(Unconfirmed(first, last) for first, last in lost), *answers]
         if not is_first:
             self.deliveries.change_broker()
             self.deliveries.report(Gap(0, f"{self._gap_reason}; now connected to {welcome.id}"))

@@ -11,8 +11,10 @@ from typing import Final
 import msgspec
 
 from sapwood.protocol.client.config import SessionConfig
+from sapwood.protocol.client.search import Search
 from sapwood.protocol.link.channel import Channel
-from sapwood.protocol.link.handshake import COUNT_MAX, Hello, Resume, Welcome
+from sapwood.protocol.link.handshake import COUNT_MAX, MOVED, Goodbye, Hello, Resume, Welcome
+from sapwood.protocol.neighbours import MOVES
 
 LEFT_MAX: Final = 16
 """Brokers that were left and whose secrets are remembered."""
@@ -24,6 +26,13 @@ class Stream(msgspec.Struct, frozen=True, gc=False):
     broker: str
     session: int
     secret: str = ""
+
+
+def _is_stream(value: object) -> bool:
+    if type(value) is not Stream:
+        return False
+    fields = (value.broker, value.session, value.secret)
+    return tuple(map(type, fields)) == (str, int, str) and 0 <= value.session <= COUNT_MAX
 
 
 class Streams:
@@ -43,7 +52,11 @@ class Streams:
         """Those that have ended here, by broker."""
 
     def hello(self, config: SessionConfig, channel: Channel, order: int) -> Hello:
-        """What to say to a broker: who this is, and where its streams stand; it counts as asked."""
+        """What to say to a broker: who this is, and where its streams stand; it counts as asked.
+
+        A broker refuses for good what it cannot read, so nothing is said that was spoilt here.
+        """
+        self.derive()
         hello = config.hello(
             credit=channel.window,
             resume=self.resumes(channel.received),
@@ -56,12 +69,12 @@ class Streams:
 
     def derive(self) -> None:
         """Forget what cannot be right."""
-        if type(self.current) is not Stream:
+        if not _is_stream(self.current):
             self.current = None
         if type(self.begun) is not int or not 0 <= self.begun <= COUNT_MAX:
             self.begun = 0
         self.is_astray, self._was_astray = bool(self.is_astray), bool(self._was_astray)
-        if type(self._left) is not dict or {*map(type, self._left.values())} - {Stream}:
+        if type(self._left) is not dict or not all(map(_is_stream, self._left.values())):
             self._left = {}
 
     def ask(self) -> None:
@@ -89,19 +102,35 @@ class Streams:
                 del self._left[next(iter(self._left))]
             self.current = None
 
-    def renew(self, secret: str) -> None:
-        """Show another secret from now on, if the broker gave one."""
+    def renew(self, welcome: Welcome) -> None:
+        """Go on with the current stream, perhaps at another broker.
+
+        If the broker gave another secret, that one is shown from now on.
+        """
         self.answered()
-        if secret and self.current is not None:
-            self.current = msgspec.structs.replace(self.current, secret=secret)
+        if self.current is not None:
+            secret = welcome.secret or self.current.secret
+            self.current = Stream(welcome.id, welcome.session, secret)
 
     def is_current(self, welcome: Welcome) -> bool:
-        """Whether a welcome is from the broker of the current stream."""
+        """Whether a welcome is from the broker of the current stream, or from its successor.
+
+        A broker that can take over a stream says so, and only goes on with one that was shown.
+        """
         current = self.current
-        return current is not None and (current.broker, current.session) == (
-            welcome.id,
-            welcome.session,
-        )
+        if current is None:
+            return False
+        is_same = (current.broker, current.session) == (welcome.id, welcome.session)
+        return is_same or (MOVES in welcome.features and current.broker != welcome.id)
+
+    def follow(self, goodbye: Goodbye, search: Search) -> None:
+        """If a broker says so, the current stream goes on at another one, perhaps in a moment only.
+
+        Should the session go on elsewhere in the end, that broker has to hear of it.
+        """
+        if goodbye.code == MOVED and self.current is not None:
+            self.is_astray = True
+            search.follow(goodbye.addresses)
 
     def resumes(self, received: int) -> tuple[Resume, ...]:
         """What a hello says of the streams, with so many frames received of the current one.

@@ -18,6 +18,7 @@ from sapwood.errors import InvalidIdError
 from sapwood.filters.ids import SessionId
 from sapwood.protocol.due import is_due
 from sapwood.protocol.events import SurveyRequested
+from sapwood.protocol.link.adopting import awaited, is_adopted, returned
 from sapwood.protocol.link.flow import SLOW_POLICIES
 from sapwood.protocol.link.handshake import (
     ALREADY_LINKED,
@@ -29,12 +30,12 @@ from sapwood.protocol.link.handshake import (
     ID_IN_USE,
     NEVER,
     PROTOCOL,
-    SHUTDOWN,
     Goodbye,
     Hello,
     Ping,
     Resume,
     Welcome,
+    algorithm_of,
     common_features,
     common_version,
     refusal,
@@ -45,6 +46,7 @@ from sapwood.protocol.link.placing import LinkPlace
 from sapwood.protocol.link.states import LineState
 from sapwood.protocol.messages import Refused, Surveyed
 from sapwood.protocol.neighbours import REFRESH
+from sapwood.protocol.ports import Connected
 from sapwood.protocol.stabilize.beacon import BEACONS
 
 if TYPE_CHECKING:
@@ -105,17 +107,24 @@ class Admission:
     @property
     def next_at(self) -> float | None:
         """When somebody has taken too long."""
-        times = [*self.greeting.values()]
-        times += [one.until for one in self.applicants.values()]
-        return min(times, default=None)
+        if not self.greeting and not self.applicants:
+            return None
+        return min((*self.greeting.values(), *(one.until for one in self.applicants.values())))
 
     def forget_everything(self) -> None:
         """Begin anew: nobody is here."""
         self.applicants, self.greeting = {}, {}
 
-    def connected(self, line: Line, now: float) -> None:
-        """Somebody has dialled."""
-        self.greeting[line.number] = now + HANDSHAKE_SECONDS
+    def connected(self, event: Connected, now: float) -> Line | None:
+        """Somebody has dialled: the line on which they have to say who they are."""
+        self.greeting[event.connection] = now + HANDSHAKE_SECONDS
+        return Line(
+            event.connection,
+            LineState.GREETING,
+            now,
+            address=event.address,
+            certificate=event.certificate,
+        )
 
     def forget(self, line: Line) -> None:
         """A line is gone, or admitted."""
@@ -175,7 +184,7 @@ class Admission:
         node, config = self._node, self._node.config
         goodbye = (
             refusal(hello, network=config.network, token=config.token, routing=config.routing)
-            or self._objection(hello)
+            or self._objection(hello, now)
             or self._impostor(line, hello)
         )
         if goodbye is not None:
@@ -191,23 +200,26 @@ class Admission:
         self._node.counts["refused"] += 1
         self._node.close(line, goodbye, now)
 
-    def _objection(self, hello: Hello) -> Goodbye | None:
+    def _objection(self, hello: Hello, now: float) -> Goodbye | None:
         """What else speaks against letting somebody in."""
         node = self._node
-        if node.is_stopping:
-            return Goodbye(SHUTDOWN, f"broker {node.config.id} is shutting down")
         if hello.role not in {BROKER, CLIENT}:
             return Goodbye(PROTOCOL, f"no role {hello.role!r}; there are {BROKER} and {CLIENT}")
         try:
             name = name_of(hello)
         except InvalidIdError as problem:
             return Goodbye(PROTOCOL, str(problem))
+        ends = node.ending.objection(hello, name, now) or returned(node, hello)
+        if ends is not None:
+            return ends
+        known = node.peers.get(name)
         if name == node.config.id:
             return Goodbye(ID_IN_USE, f"this broker itself is {name!r}; choose another id")
-        known = node.peers.get(name)
-        is_client = name in node.broker.clients
-        if known is not None and is_client != (hello.role == CLIENT):
-            other = "client" if is_client else "broker"
+        is_client = hello.role == CLIENT
+        if known is not None and name in (
+            node.broker.neighbours if is_client else node.broker.clients
+        ):
+            other = "broker" if is_client else "client"
             return Goodbye(ID_IN_USE, f"there is a {other} {name!r}; choose another id")
         if hello.slow_policy and hello.slow_policy not in SLOW_POLICIES:
             policies = ", ".join(SLOW_POLICIES)
@@ -224,7 +236,7 @@ class Admission:
         if known is None:
             if node.client_count >= limit:
                 return Goodbye(BUSY, f"there are {limit} clients here, and no more are allowed")
-            return None
+            return awaited(node, hello)
         if known.secret and not known.is_untouched and not self._shows_secret(hello, known):
             return Goodbye(
                 BUSY,
@@ -337,7 +349,7 @@ class Admission:
         line.silence = hello.silence
         line.advance("admit")
         if resumed is not None and peer is not None:
-            place = node.placing.place(hello)
+            place = node.placing.place_again(hello, now)
             peer.features = self._features(hello)
             node.say(line, self._welcome(hello, peer, place, peer.channel.received), now)
             in_place = peer.is_client or place.is_carrying
@@ -356,7 +368,7 @@ class Admission:
             addresses=hello.addresses,
             features=self._features(hello),
             refresh_seconds=hello.refresh,
-            routing=hello.routing,
+            routing=algorithm_of(hello.routing),
             expects_us=node.config.id in hello.expected,
             former=hello.former,
             slow_policy=hello.slow_policy or node.config.client.slow_policy,
@@ -378,9 +390,20 @@ class Admission:
         )
 
     def _asks_for(self, hello: Hello) -> Resume | None:
-        """The stream with this broker that a hello wants to go on with, if any."""
+        """The stream with this broker that a hello wants to go on with, if any.
+
+        A client may take one to be with a broker that has handed it over.
+        """
         here = (self._node.config.id, self._node.config.session)
-        return next((one for one in hello.resume if (one.broker, one.session) == here), None)
+        peer = self._node.peers.get(name_of(hello))
+        return next(
+            (
+                one
+                for one in hello.resume
+                if (one.broker, one.session) == here or (peer is not None and is_adopted(peer, one))
+            ),
+            None,
+        )
 
     def _resumed(self, hello: Hello) -> Resume | None:
         """The same, if this side has it too and it is theirs."""
@@ -402,14 +425,14 @@ class Admission:
             features=self._features(hello),
             addresses=config.addresses,
             resumed=resumed,
-            credit=node.membership.credit(is_client=peer.is_client),
+            credit=node.credit.initial(is_client=peer.is_client),
             silence=config.limits(is_client=peer.is_client).silence_seconds,
             in_tree=place.in_tree,
             is_held=place.is_held,
             place=place.place.value,
             advertisements_required=config.advertisements_required,
             secret=peer.secret,
-            routing="" if peer.is_client else config.routing,
+            routing="" if peer.is_client else config.routing_said,
             refresh=self._refresh_seconds(hello),
             is_expected=peer.name in config.expected,
             former=0 if peer.is_client else config.former,

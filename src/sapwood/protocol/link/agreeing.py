@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sapwood.protocol.events import LinkDown, NeighbourAway, NeighbourBack
-from sapwood.protocol.link.handshake import OUTSIDE_TREE, Goodbye
+from sapwood.protocol.link.handshake import CONTRADICTION, OUTSIDE_TREE, REPLACED, Goodbye
 from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.protocol.neighbours import Neighbour
 from sapwood.protocol.stabilize.beacon import BEACONS
@@ -21,9 +21,21 @@ if TYPE_CHECKING:
     from sapwood.protocol.node import Node
 
 
-def is_candidate(peer: Peer) -> bool:
-    """Whether a link is none of the tree, and beacons may make it one: it has no stream to keep."""
-    return not peer.is_client and BEACONS in peer.features and not peer.in_tree
+def is_candidate(node: Node, peer: Peer) -> bool:
+    """Whether a link is none of the tree, and beacons may make it one: it has no stream to keep.
+
+    One that a change under way may bring into the tree has.
+    """
+    if peer.is_client or BEACONS not in peer.features or peer.in_tree:
+        return False
+    return not node.broker.turning.needs(peer.name)
+
+
+def is_same_kind(node: Node, name: str, peer: Peer) -> bool:
+    """Whether the broker does not take a peer for a neighbour if it is a client, or vice versa."""
+    is_client: object = peer.is_client
+    others = node.broker.neighbours if is_client else node.broker.clients
+    return type(is_client) is bool and name not in others
 
 
 def link_problems(node: Node, name: str, peer: Peer) -> Iterator[str]:
@@ -31,6 +43,8 @@ def link_problems(node: Node, name: str, peer: Peer) -> Iterator[str]:
     neighbour, is_away = node.broker.neighbours.get(name), peer.line is None
     if not is_away and peer.channel.is_held is not _is_held(neighbour):
         yield f"{name} is {'' if peer.channel.is_held else 'not '}held, to the broker it is"
+    if peer.channel.is_barred and name not in node.broker.leaving.adopting:
+        yield f"the stream to {name} has stopped, and nobody wants that"
     if neighbour is None:
         return
     if neighbour.in_tree != peer.in_tree:
@@ -39,35 +53,57 @@ def link_problems(node: Node, name: str, peer: Peer) -> Iterator[str]:
         yield f"{name} can {peer.features}, to the broker {neighbour.features}"
     if neighbour.is_connected is is_away or (is_away and not neighbour.is_away):
         yield f"{name} is {'away' if is_away else 'here'}, and the broker does not know"
-    if is_away and is_candidate(peer):
+    if is_away and is_candidate(node, peer):
         yield f"{name} is away, and is not in the tree"
 
 
 def agree(node: Node, name: str, peer: Peer, now: float) -> None:
     """Let a link be what the broker takes it for, and the broker know whether it has a line."""
     neighbour = node.broker.neighbours.get(name)
+    if neighbour is not None and neighbour.features != peer.features:
+        _negotiate_anew(node, peer, now)
+        return
     if neighbour is not None:
-        peer.in_tree, peer.features = neighbour.in_tree, neighbour.features
+        peer.in_tree = neighbour.in_tree
         if peer.line is not None and not neighbour.is_connected:
             node.bring(NeighbourBack(name, in_place=BEACONS not in peer.features), now)
         elif peer.line is None and (neighbour.is_connected or not neighbour.is_away):
             node.bring(NeighbourAway(name), now)
-        if peer.line is None and is_candidate(peer):
+        if peer.line is None and is_candidate(node, peer):
             node.membership.remove(peer, Goodbye(OUTSIDE_TREE), now)
             return
+    let_go(node, name, peer)
     is_held = _is_held(neighbour)
     if peer.channel.is_held is not is_held:
         peer.channel.is_held = is_held
         node.touch(peer)
 
 
+def let_go(node: Node, name: str, peer: Peer) -> None:
+    """Let a stream go on that has stopped, if nobody wants that."""
+    if peer.channel.is_barred and name not in node.broker.leaving.adopting:
+        peer.channel.lift()
+        node.touch(peer)
+
+
+def _negotiate_anew(node: Node, peer: Peer, now: float) -> None:
+    """What was agreed in the handshake is known in two ways, so nobody knows what it was.
+
+    The broker takes over what is known here, and the next handshake says what is right.
+    """
+    node.counts[CONTRADICTION] += 1
+    node.membership.call_roll(now)
+    if peer.line is not None:
+        node.close(peer.line, Goodbye(REPLACED, "what both sides can do is not known"), now)
+
+
 def revive(node: Node, name: str, neighbour: Neighbour, now: float) -> None:
     """The broker knows a neighbour of whom nothing is left here.
 
     A link of the tree stays one: the neighbour is away, and its next stream begins with a report
-    that anything may be missing.
+    that anything may be missing. One that nobody here has ever heard of is a ghost.
     """
-    if not neighbour.in_tree:
+    if not neighbour.in_tree or not node.membership.has_had(name):
         node.bring(LinkDown(name), now)
         return
     said = Introduction(

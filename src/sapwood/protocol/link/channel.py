@@ -53,6 +53,19 @@ class ChannelLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Notifications the other side may send ahead of what was taken over here."""
 
 
+class StreamCounts(NamedTuple):
+    """How far a stream is, as one side has counted."""
+
+    received: int
+    """Frames that came."""
+    acknowledged: int
+    """Frames of this side that the other one has."""
+    sent: int
+    """The last frame that any connection was handed."""
+    missed: int
+    given_up: int
+
+
 class Disagreement(NamedTuple):
     """The two sides of a stream have counted differently."""
 
@@ -249,6 +262,38 @@ class Channel:
             self.spool.append(run)
         self.spool.given_up += sum(run.frames for run in lost)
         return lost
+
+    def bar(self) -> None:
+        """Let the stream stop here: what comes from now on is kept back."""
+        self.spool.bar()
+
+    def lift(self) -> None:
+        """Let the stream go on with what was kept back."""
+        for run in self.spool.lift():
+            self.spool.append(run)
+
+    @property
+    def is_barred(self) -> bool:
+        """Whether the stream has stopped, and what comes is kept back."""
+        return self.spool.is_barred
+
+    def counts(self) -> StreamCounts:
+        """How far the stream is, for whoever goes on with it."""
+        sent = max(self.sent, self._sent_ever)
+        return StreamCounts(self.received, self.acknowledged, sent, self.missed, self.given_up)
+
+    def adopt(self, counts: StreamCounts, runs: list[FrameRun]) -> None:
+        """Go on with a stream that another broker had, without a connection.
+
+        Everything that is not acknowledged waits. The other side says how much of it has come.
+        """
+        self.received = self._acknowledged_in = counts.received
+        self.acknowledged = self.sent = counts.acknowledged
+        self._sent_ever = counts.sent
+        self.missed = counts.missed
+        self.spool.given_up = counts.given_up
+        for run in runs:
+            self.spool.append(run)
 
     def disconnect(self) -> None:
         """The connection is gone."""

@@ -17,10 +17,10 @@ In a run without faults nothing here does anything but say `Check`: `counts` has
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sapwood.protocol.due import is_due
-from sapwood.protocol.events import ClientDown
+from sapwood.protocol.events import ClientDown, Examine
 from sapwood.protocol.faults import FAULTS
 from sapwood.protocol.link.agreeing import revive
 from sapwood.protocol.link.consistency import (
@@ -34,10 +34,14 @@ from sapwood.protocol.link.handshake import CHECKS, CONTRADICTION, PROTOCOL, Che
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Peer
 from sapwood.protocol.link.states import LineState
-from sapwood.protocol.ports import Abort
+from sapwood.protocol.ports import Abort, Restart
 
 if TYPE_CHECKING:
     from sapwood.protocol.node import Node
+
+
+RAISED_MAX: Final = 8
+"""More faults in one period than that: what could not be mended is everywhere, or comes back."""
 
 
 class Checking:
@@ -47,6 +51,10 @@ class Checking:
         self._node = node
         self.check_at = float("-inf")
         """When lines, and what is kept beside peers, are looked at again."""
+        self.forgive_at = float("-inf")
+        """When the faults that were counted so far do not matter any more."""
+        self.raised = 0
+        """Faults since then."""
 
     def tick(self, now: float) -> None:
         """Look at whatever is due."""
@@ -63,6 +71,7 @@ class Checking:
                 self.impossible_for(fault, name, now)
         if is_due(self.check_at, now, period):
             self.check_at = now + period
+            node.bring(Examine(), now)
             node.derive()
             node.dialing.derive()
             self._look_at_lines(now)
@@ -74,7 +83,7 @@ class Checking:
         """Tell the other end how far this side is, in both directions."""
         line, channel = peer.line, peer.channel
         if line is not None and channel.connected and CHECKS in peer.features:
-            channel.window = self._node.membership.window(is_client=peer.is_client)
+            channel.window = self._node.credit.window(is_client=peer.is_client)
             self._node.write(line, channel.ack() + channel.check(), now)
 
     def heard(self, line: Line, check: Check, now: float) -> None:
@@ -152,12 +161,11 @@ class Checking:
         if type(peer.line) is not Line:
             peer.line = None
         line = peer.line
-        clients = broker.clients or ()  # the broker finds out by itself that it has none
-        if name in clients or name in (broker.neighbours or ()):
-            peer.is_client = name in clients
+        if name in broker.clients or name in broker.neighbours:
+            peer.is_client = name in broker.clients
             node.membership.end_stream(peer, now)
         else:
-            del node.peers[name]
+            node.peers.pop(name, None)
         if line is not None and line.peer is peer and line.is_open and line.is_sound(now):
             node.close(line, Goodbye(CONTRADICTION, "this side of the stream was spoilt"), now)
         else:
@@ -180,15 +188,14 @@ class Checking:
     def _derive(self, now: float) -> None:
         """Derive again what is kept beside peers and lines."""
         node = self._node
-        for name in [*(node.broker.clients or ())]:
-            if name not in node.peers:
-                node.bring(ClientDown(name), now)
         node.derive()
-        node.flow.derive(now)
-        node.membership.derive(now)
-        for name, neighbour in [*(node.broker.neighbours or {}).items()]:
+        for name in [name for name in node.broker.clients if name not in node.peers]:
+            node.bring(ClientDown(name), now)
+        for name, neighbour in list(node.broker.neighbours.items()):
             if name not in node.peers:
                 revive(node, name, neighbour, now)
+        node.flow.derive(now)
+        node.membership.derive(now)
         node.keepalive.derive(now)
         node.admission.derive(now)
         node.dialing.derive()
@@ -200,9 +207,11 @@ class Checking:
 
         What came over the line may have been handled in part, so its stream ends in any case.
         """
+        self._count(fault, now)
         peer = None if line is None else line.peer
-        self._count(fault)
         try:
+            self._node.derive()
+            self._node.bring(Examine(), now)
             self._look_at_all(now)
             if peer is not None and node_has(self._node, peer) and not peer.is_over:
                 self._end_stream(peer.name, peer, now)
@@ -214,19 +223,27 @@ class Checking:
 
     def impossible_for(self, fault: Exception, name: str, now: float) -> None:
         """The same while something was done for a peer."""
-        self._count(fault)
+        self._count(fault, now)
         peer = self._node.peers.get(name)
         try:
+            self._node.bring(Examine(), now)
             if peer is not None:
                 self._end_stream(name, peer, now)
             self._derive(now)
         except FAULTS:
             self._start_over(now)
 
-    def _count(self, fault: Exception) -> None:
-        if self._node.config.raises_faults:
+    def _count(self, fault: Exception, now: float) -> None:
+        """Count a fault; if there are too many of them, nothing of this session is believed."""
+        node, period = self._node, self._node.config.check_seconds
+        if node.config.raises_faults:
             raise fault
-        self._node.counts["impossible"] += 1
+        node.counts["impossible"] += 1
+        if is_due(self.forgive_at, now, period):
+            self.forgive_at, self.raised = now + period, 0
+        self.raised += 1
+        if self.raised > RAISED_MAX:
+            node.do(Restart(f"{self.raised} faults in {period} s, {_text(fault)}"))
 
     def _look_at_all(self, now: float) -> None:
         """Look at everything at once."""
@@ -239,10 +256,12 @@ class Checking:
         """Nothing helps: end all streams and lines, whatever they are."""
         node = self._node
         self._node.counts["started_over"] += 1
+        node.derive()
         for number in node.lines:
             node.do(Abort(number, "something impossible has happened"))
         node.forget_everything()
-        for name in [*(node.broker.clients or ())]:
+        node.bring(Examine(), now)
+        for name in list(node.broker.clients):
             node.bring(ClientDown(name), now)
         self._derive(now)
 
@@ -250,6 +269,10 @@ class Checking:
 def node_has(node: Node, peer: Peer) -> bool:
     """Whether a peer is the one that is known under its name."""
     return node.peers.get(peer.name) is peer
+
+
+def _text(fault: Exception) -> str:
+    return f"{type(fault).__name__}: {fault}"
 
 
 def _found(findings: Iterator[Finding]) -> set[Remedy] | None:

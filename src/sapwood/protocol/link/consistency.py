@@ -8,13 +8,16 @@ All else follows from them, and is derived again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sapwood.protocol.link.handing import HandingOver
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Peer
 from sapwood.protocol.link.states import LineState, TargetState
+from sapwood.protocol.link.stopping import Stopping
 
 if TYPE_CHECKING:
     from sapwood.protocol.node import Node
@@ -76,6 +79,14 @@ def _name_findings(node: Node, name: str, peer: Peer) -> Iterator[Finding]:
         yield Finding(f"to the broker {name} is not what {peer} is here", Remedy.STREAM)
 
 
+def _is_kept(node: Node, peer: Peer) -> bool:
+    """Whether a peer is among those of a node, be it under a name that is not its own.
+
+    Then its stream is what is wrong, and ends with a report (`_name_findings`).
+    """
+    return node.peers.get(peer.name) is peer or any(one is peer for one in node.peers.values())
+
+
 def line_findings(node: Node, number: int, line: Line, now: float | None) -> Iterator[Finding]:
     """Every line is waited for by whoever its state says."""
     if line.number != number:
@@ -85,6 +96,8 @@ def line_findings(node: Node, number: int, line: Line, now: float | None) -> Ite
         yield Finding(f"{line} belongs to {peer}", Remedy.LINE)
     elif peer is not None and peer.line is not line:
         yield Finding(f"{line} belongs to {peer}, which has {peer.line}", Remedy.LINE)
+    elif peer is not None and not _is_kept(node, peer):
+        yield Finding(f"{line} belongs to {peer}, whom nobody knows", Remedy.LINE)
     elif line.state is LineState.GREETING and number not in node.admission.greeting:
         yield Finding(f"{line} is waited for by nobody")
     elif _is_unknown(node, line) or _is_late(node, line, now):
@@ -111,13 +124,13 @@ def _is_late(node: Node, line: Line, now: float | None) -> bool:
 def structure_findings(node: Node, now: float | None) -> Iterator[Finding]:
     """What is kept beside peers and lines follows from them."""
     clients = _sorted(name for name, peer in node.peers.items() if peer.is_client)
-    told = _sorted(node.broker.clients or ())
+    told = _sorted(node.broker.clients)
     if clients != told:
         yield Finding(f"clients are {clients}, to the broker {told}")
     if node.client_count != len(clients):
         yield Finding(f"{len(clients)} clients, counted {node.client_count}")
     neighbours = _sorted(name for name, peer in node.peers.items() if not peer.is_client)
-    told = _sorted(node.broker.neighbours or ())
+    told = _sorted(node.broker.neighbours)
     if neighbours != told:
         yield Finding(f"neighbours are {neighbours}, to the broker {told}")
     for name in node.flow.congested:
@@ -131,3 +144,29 @@ def structure_findings(node: Node, now: float | None) -> Iterator[Finding]:
 def _sorted(names: Iterable[object]) -> list[str]:
     """Names in their order, whatever a fault has made of them."""
     return sorted(map(str, names))
+
+
+def drop_strays(node: Node) -> None:
+    """Forget what is kept among peers and lines and is neither; count only what can be counted.
+
+    A peer that is kept under two names is the one that it says it is.
+    """
+    strays: list[tuple[dict[Any, Any], type, type]] = [
+        (node.peers, str, Peer),
+        (node.lines, int, Line),
+    ]
+    for kept, named, kind in strays:
+        for key in [
+            key for key, one in kept.items() if type(key) is not named or type(one) is not kind
+        ]:
+            del kept[key]
+    for name, peer in list(node.peers.items()):
+        if name != peer.name and node.peers.get(peer.name) is peer:
+            del node.peers[name]
+    counts: object = node.counts
+    if type(counts) is not Counter or {*map(type, counts.values())} - {int}:
+        node.counts = Counter()
+    if node.stopping is not None and type(node.stopping) is not Stopping:
+        node.stopping = None
+    if node.handing is not None and type(node.handing) is not HandingOver:
+        node.handing = None

@@ -26,6 +26,7 @@ from sapwood.protocol.link.handshake import (
     Goodbye,
     Hello,
     Welcome,
+    algorithm_of,
 )
 from sapwood.protocol.link.line import HANDSHAKE_SECONDS, Line
 from sapwood.protocol.link.peer import Introduction, Peer
@@ -40,6 +41,7 @@ NEIGHBOUR_RETRY_SECONDS_MAX: Final = 2.0
 """Longest time between two attempts to reach a broker that is a neighbour already."""
 
 _ON_THE_WAY: Final = (TargetState.DIALING, TargetState.CALLING)
+_IDLE: Final = (TargetState.LINKED, TargetState.GIVEN_UP, TargetState.QUEUED)
 
 
 class Target:
@@ -108,8 +110,8 @@ class Dialing:
         """When something is due: an attempt, or the end of its time."""
         if self._node.is_stopping:
             return None
-        idle = (TargetState.LINKED, TargetState.GIVEN_UP, TargetState.QUEUED)
-        return min((one.at for one in self.targets if one.state not in idle), default=None)
+        times = [one.at for one in self.targets if one.state not in _IDLE]
+        return min(times) if times else None
 
     def tick(self, now: float) -> None:
         """Time has passed, or an attempt has ended: dial whoever is to be dialled."""
@@ -246,13 +248,13 @@ class Dialing:
             refresh=config.refresh_seconds(is_client=False),
             addresses=config.addresses,
             credentials={"token": config.token} if config.token else {},
-            routing=config.routing,
+            routing=config.routing_said,
             resume=node.membership.resumes(),
             tree=node.broker.tree.places(),
             is_open=node.broker.tree.is_open,
             expected=config.expected,
             former=config.former,
-            credit=node.membership.credit(is_client=False),
+            credit=node.credit.initial(is_client=False),
             silence=config.link.silence_seconds,
         )
 
@@ -344,7 +346,7 @@ class Dialing:
         reason = ""
         if not oldest <= welcome.version <= newest:
             reason = f"version {welcome.version} was never offered; {oldest}-{newest} was"
-        elif welcome.routing and welcome.routing not in ALGORITHMS:
+        elif welcome.routing and algorithm_of(welcome.routing) not in ALGORITHMS:
             reason = f"there is no routing {welcome.routing!r} here"
         if reason:
             node.close(line, Goodbye(PROTOCOL, reason), now)
@@ -388,7 +390,7 @@ class Dialing:
         elif not known.channel.can_connect(welcome.resumed):
             node.close(line, Goodbye(REPLACED, "the streams do not fit together"), now)
             if not _has_gone_on(known, line):
-                node.membership.remove(known, Goodbye(REPLACED), now)
+                node.membership.end_stream(known, now)
         else:
             known.features = welcome.features
             node.membership.come_back(
@@ -415,7 +417,7 @@ class Dialing:
             addresses=welcome.addresses,
             features=welcome.features,
             refresh_seconds=welcome.refresh,
-            routing=welcome.routing,
+            routing=algorithm_of(welcome.routing),
             expects_us=welcome.is_expected,
             former=welcome.former,
         )

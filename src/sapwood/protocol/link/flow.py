@@ -39,6 +39,10 @@ class Flow:
         """How many destinations do not keep up."""
         return len(self.congested)
 
+    def is_about(self, peers: Mapping[str, Peer]) -> bool:
+        """Whether it is among these peers."""
+        return self._peers is peers
+
     def forget_everything(self) -> None:
         """Begin anew: nobody is here."""
         self.congested = {}
@@ -88,6 +92,8 @@ class Flow:
             destination = self._peers.get(name)
             if destination is not None:
                 destination.holds.pop(peer.name, None)
+                if not destination.holds:
+                    self.release(destination)  # it was the last one that waited for it
         peer.holders.clear()
         peer.channel.withheld = False
         return freed

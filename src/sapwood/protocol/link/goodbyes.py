@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sapwood.protocol.events import NotificationsMissed
 from sapwood.protocol.link.handshake import (
+    ADOPTED,
     CONTRADICTION,
     LEAVING,
     OUTSIDE_TREE,
@@ -31,9 +32,11 @@ def told_goodbye(node: Node, line: Line, goodbye: Goodbye, before: LineState, no
     peer = line.peer
     if before is LineState.CALLING:
         node.dialing.refused(line, goodbye, now)
+        if goodbye.code == ADOPTED and node.handing is not None:
+            node.handing.adopted(now)
     elif peer is None:
         return
-    elif goodbye.code in (LEAVING, OUTSIDE_TREE):
+    elif goodbye.code in (LEAVING, OUTSIDE_TREE, ADOPTED):
         _forget(node, peer, goodbye, now)
     else:
         if goodbye.code == SHUTDOWN:
@@ -49,6 +52,6 @@ def told_goodbye(node: Node, line: Line, goodbye: Goodbye, before: LineState, no
 def _forget(node: Node, peer: Peer, goodbye: Goodbye, now: float) -> None:
     """A link or client ends for good; what the other side still had may be missing here."""
     is_lossy = goodbye.code == OUTSIDE_TREE or goodbye.lost != 0
-    if is_lossy and not peer.is_client:
+    if is_lossy and not peer.is_client and peer.in_tree:
         node.bring(NotificationsMissed(peer.name, max(0, goodbye.lost)), now)
     node.membership.remove(peer, Goodbye(goodbye.code), now)

@@ -17,8 +17,8 @@ from typing import Annotated, Final, TypeAlias
 
 import msgspec
 
-from sapwood.protocol.messages import Name
-from sapwood.protocol.neighbours import HOP_LEASE, REFRESH, RESTART
+from sapwood.protocol.naming import Name
+from sapwood.protocol.neighbours import HOP_LEASE, MOVES, REFRESH, RESTART
 from sapwood.protocol.stabilize.beacon import BEACONS, Beacon
 from sapwood.routing.algorithms import ALGORITHMS, FLOODING
 from sapwood.wire.control import ControlCodec
@@ -30,7 +30,7 @@ VERSIONS: Final = (1, 1)
 CHECKS: Final = "checks"
 """The feature of those who say now and then how far they are (`Check`), and compare."""
 
-FEATURES: Final[tuple[str, ...]] = (RESTART, CHECKS, BEACONS, REFRESH, HOP_LEASE)
+FEATURES: Final[tuple[str, ...]] = (RESTART, CHECKS, BEACONS, REFRESH, HOP_LEASE, MOVES)
 """Optional abilities beyond the version; a side uses only what both have. Which of them a node
 offers is in its settings."""
 
@@ -76,7 +76,7 @@ class Hello(_LinkMessage, frozen=True, kw_only=True):
     credentials: dict[str, str] = {}
     """By kind. Known so far: ``token``."""
     routing: str = ""
-    """Of a broker: the algorithm by which it learns and tells what is wanted."""
+    """Of a broker: how it learns and tells what is wanted (`said_routing`)."""
     resume: tuple[Resume, ...] = ()
     """All streams of the sender. It may not know yet whom it has dialled, and the other side goes
     on with its own. Those that cannot go on are named with a count that none has: of a broker,
@@ -132,7 +132,7 @@ class Welcome(_LinkMessage, frozen=True, kw_only=True):
     secret: str = ""
     """To be shown when the stream is resumed: a name alone proves nothing."""
     routing: str = ""
-    """To a broker: the algorithm by which the sender tells what is wanted."""
+    """To a broker: how the sender learns and tells what is wanted (`said_routing`)."""
     refresh: Seconds = NEVER
     """To a broker: how often the sender compares tables, in seconds. To a client: how often the
     client has to say what it subscribes to."""
@@ -148,10 +148,13 @@ class Goodbye(_LinkMessage, frozen=True):
     code: str
     reason: str = ""
     broker: Name = ""
-    """Of a refusal because there is a connection already: the id of the broker that says so."""
+    """Of a refusal because there is a connection already: the id of the broker that says so. Of a
+    move: the broker at which the stream goes on."""
     lost: Annotated[int, msgspec.Meta(ge=-1, le=COUNT_MAX)] = -1
     """Of a shutdown: notifications for the receiver that end with the sender; -1 if not known.
     Whatever the sender has not acknowledged by now it has not looked at."""
+    addresses: tuple[str, ...] = ()
+    """Of a move: where the broker named here can be dialled."""
 
 
 class Ack(_LinkMessage, frozen=True):
@@ -200,6 +203,13 @@ LINK_CODEC: ControlCodec[LinkMessage] = ControlCodec(LinkMessage, LINK)
 LEAVING, SHUTDOWN = "leaving", "shutdown"
 """Codes of a goodbye: the sender goes for good; it may come back."""
 
+MOVED = "moved"
+"""Code of a goodbye to a client: its stream goes on at another broker, perhaps only in a moment.
+Whatever the sender has not acknowledged it has not looked at."""
+
+ADOPTED = "adopted"
+"""Code of a goodbye to a broker that leaves: its clients are at the sender now."""
+
 NO_COMMON_VERSION = "no-common-version"
 WRONG_NETWORK = "wrong-network"
 BAD_CREDENTIALS = "bad-credentials"
@@ -233,6 +243,23 @@ def common_features(offered: tuple[str, ...], own: tuple[str, ...] = FEATURES) -
     return tuple(name for name in own if name in offered)
 
 
+_FOLLOWS_TREE: Final = "hierarchical/"
+
+
+def said_routing(algorithm: str, *, is_hierarchical: bool) -> str:
+    """How a broker routes, in one word.
+
+    A release that knows nothing of hierarchical routing refuses the word, as it has to: it would
+    not ask others for what it is to send here.
+    """
+    return f"{_FOLLOWS_TREE}{algorithm}" if is_hierarchical else algorithm
+
+
+def algorithm_of(routing: str) -> str:
+    """The algorithm in the word for how a broker routes."""
+    return routing.removeprefix(_FOLLOWS_TREE)
+
+
 def refusal(hello: Hello, *, network: str, token: str, routing: str) -> Goodbye | None:
     """Why whoever says this hello is not welcome, if so."""
     if common_version(hello.versions) is None:
@@ -251,13 +278,14 @@ def refusal(hello: Hello, *, network: str, token: str, routing: str) -> Goodbye 
     shown = hello.credentials.get("token", "")
     if token and not compare_digest(shown.encode(), token.encode()):
         return Goodbye(BAD_CREDENTIALS, "the token is missing or wrong; give this network's token")
-    if hello.role == BROKER and hello.routing and hello.routing not in ALGORITHMS:
+    algorithm = algorithm_of(hello.routing)
+    if hello.role == BROKER and algorithm and algorithm not in ALGORITHMS:
         return Goodbye(
             WRONG_ROUTING,
             f"no routing {hello.routing!r} is known here; "
             f"start the broker with --routing {routing}",
         )
-    if hello.role == BROKER and (hello.routing == FLOODING) != (routing == FLOODING):
+    if hello.role == BROKER and (algorithm == FLOODING) != (routing == FLOODING):
         return Goodbye(
             WRONG_ROUTING,
             f"this network routes by {routing}, not by {hello.routing}; flooding does not go "

@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from math import inf
 from typing import TYPE_CHECKING, Final
 
-from sapwood.protocol.due import past
-from sapwood.protocol.link.handshake import Ping
-from sapwood.protocol.link.line import Line
+from sapwood.protocol.due import is_due, past
+from sapwood.protocol.link.handshake import PROTOCOL, Goodbye, Ping
+from sapwood.protocol.link.line import ENDLESS, Line
+from sapwood.protocol.ports import Close
 
 if TYPE_CHECKING:
     from sapwood.protocol.node import Node
@@ -28,6 +29,10 @@ promise."""
 
 LOOK_SECONDS_MAX: Final = 0.5
 """Longest time between two looks at a line."""
+
+LINGER_SECONDS: Final = 0.5
+"""How long the others may take to end a line. Whoever closes while the other side still sends
+resets the connection, and the goodbye may be lost with it."""
 
 STANDSTILL_SECONDS: Final = 1.0
 """A look that comes so much later than it was due shows that the process stood still."""
@@ -62,6 +67,8 @@ class Keepalive:
             line = self._node.lines.get(number)
             if line is not None and line.is_open:
                 self._look_after(line, at, now)
+            elif line is not None and line.lingers:
+                self._linger(line, now)
 
     def problems(self, now: float | None) -> Iterator[str]:
         """What is wrong with the times: each open line has one, and soon."""
@@ -86,9 +93,25 @@ class Keepalive:
         if is_dead(line, patience, now):
             node.abort(line, f"silent for {patience} s", now)
             return
+        if line.has_endless_frame(patience, now):
+            node.close(line, Goodbye(PROTOCOL, ENDLESS), now)
+            return
         if wants_ping(line, patience, now):
             node.say(line, Ping(), now)
         self.watch(line, now)
+
+    def _linger(self, line: Line, now: float) -> None:
+        """End a line from this side, if the other side has had the time to.
+
+        A node that hands its clients over ends them all itself.
+        """
+        if self._node.handing is not None or not is_due(
+            line.ended_at + LINGER_SECONDS, now, LINGER_SECONDS
+        ):
+            heapq.heappush(self.due, (now + LOOK_SECONDS_MIN, line.number))
+        else:
+            line.lingers = False
+            self._node.do(Close(line.number, "the other side has not ended it"))
 
     def _patience(self, line: Line) -> float:
         is_client = line.peer is not None and line.peer.is_client

@@ -26,10 +26,10 @@ HANDSHAKE_BYTES_MAX: Final = 64 * 1024
 HANDSHAKE_SECONDS: Final = 5.0
 """How long someone may take to introduce themselves, and how long dialing may take in all."""
 
-REST_SECONDS: Final = 60.0
 REST_BYTES_PER_SECOND: Final = 1024
-"""A frame of which a part came is waited for so long, and for its size at this speed: bytes that
-were spoilt here may look like the beginning of a frame that never ends."""
+"""A frame of which a part came has to grow at this speed."""
+
+ENDLESS: Final = "a frame that never ends"
 
 _UNKNOWN: Final = (LineState.GREETING, LineState.EXAMINING)
 """States in which nobody knows who is at the other end."""
@@ -56,6 +56,7 @@ class Line:
         "ended_at",
         "has_no_credit",
         "heard_at",
+        "lingers",
         "needed",
         "number",
         "out",
@@ -95,6 +96,8 @@ class Line:
         """When the other side was last asked how long a message takes."""
         self.ended_at = float("-inf")
         """When this side ended it; it is gone when the driver says so."""
+        self.lingers = False
+        """Whether the other side is to end it first, when it has read the reason."""
         self.silence = 0.0
         """Longest time without a frame that the other side tolerates, in seconds; 0: any."""
         self.out: list[bytes] = []
@@ -129,9 +132,19 @@ class Line:
             return
         if (self.rest_size, self.needed) != (sum(map(len, self.rest)), size_of_next(self.rest[0])):
             yield f"{self.rest_size} bytes of a frame of {self.needed} came"
-        seconds = REST_SECONDS + self.needed / REST_BYTES_PER_SECOND
-        if not self.rest_since <= now <= self.rest_since + seconds:
+        if not self.rest_since <= now:
             yield f"{self.rest_size} bytes of {self.needed} came since {self.rest_since}"
+
+    def has_endless_frame(self, patience: float, now: float) -> bool:
+        """Whether a frame of which a part came grows so slowly that it never ends.
+
+        Bytes that were spoilt at the other end may look like the beginning of a long frame, which
+        then swallows all that follows.
+        """
+        if not self.rest:
+            return False
+        seconds = patience + self.rest_size / REST_BYTES_PER_SECOND
+        return not self.rest_since <= now <= self.rest_since + seconds
 
     def is_sound(self, now: float) -> bool:
         """Whether nothing is wrong with it; values that cannot be looked at are wrong."""

@@ -20,6 +20,7 @@ from sapwood.protocol.events import (
     ClientAway,
     ClientBack,
     ClientDown,
+    ClientHandedOver,
     ClientUp,
     LinkDown,
     LinkUp,
@@ -29,9 +30,17 @@ from sapwood.protocol.events import (
     Roster,
 )
 from sapwood.protocol.faults import FAULTS
-from sapwood.protocol.link.agreeing import agree, is_candidate, link_problems
+from sapwood.protocol.link.agreeing import (
+    agree,
+    is_candidate,
+    is_same_kind,
+    let_go,
+    link_problems,
+)
 from sapwood.protocol.link.channel import Channel
+from sapwood.protocol.link.consistency import drop_strays
 from sapwood.protocol.link.handshake import (
+    CONTRADICTION,
     COUNT_MAX,
     OUTSIDE_TREE,
     REPLACED,
@@ -55,10 +64,6 @@ if TYPE_CHECKING:
 EXCUSES_MAX: Final = 10
 """How often in a row a stream that brings something is excused for what it does not bring."""
 
-WINDOW_BYTES_MIN: Final = 4096
-"""Bytes that everybody may send ahead, however many there are."""
-
-
 _PHASES: Final = 64
 """Over so many parts of their period the looks at streams are spread."""
 
@@ -78,33 +83,11 @@ class Membership:
         self._roll_at = float("-inf")
         """When the broker is told again who is here."""
 
-    # Credit
-
-    def window(self, *, is_client: bool) -> int:
-        """How many bytes someone may send ahead.
-
-        All together no more than half of a link's buffer: when a neighbour does not keep up, those
-        who send to it are held back at half, and what is under way then must still fit. The more
-        there are, the less each may send ahead.
-        """
-        config = self._node.config
-        share = config.link.buffer_bytes // 2 // (len(self._node.peers) + 1)
-        limit = config.client.window_bytes if is_client else config.link.window_bytes
-        return limit if limit <= share else max(share, min(limit, WINDOW_BYTES_MIN))
-
-    def credit(self, *, is_client: bool) -> int:
-        """How many bytes of notifications may come over a new line.
-
-        None before the tables are restored: until then nobody knows where they have to go. The
-        other side keeps them.
-        """
-        return 0 if self._node.broker.is_restoring else self.window(is_client=is_client)
-
     def restored(self, now: float) -> None:
         """The tables are whole: take part."""
         node = self._node
         for peer in list(node.peers.values()):
-            if not peer.holders:
+            if not node.credit.is_withheld(peer):
                 peer.channel.withheld = False
                 node.acknowledge(peer, now)
         self.remember()
@@ -124,10 +107,13 @@ class Membership:
 
     def _mirror_tree(self) -> None:
         """Which links are part of the tree is decided by the broker, where it keeps one."""
-        neighbours = self._node.broker.neighbours
         for peer in self._node.peers.values():
-            if not peer.is_client and BEACONS in peer.features and peer.name in neighbours:
-                peer.in_tree = neighbours.is_in_tree(peer.name)
+            self._mirror_place(peer)
+
+    def _mirror_place(self, peer: Peer) -> None:
+        neighbours = self._node.broker.neighbours
+        if not peer.is_client and BEACONS in peer.features and peer.name in neighbours:
+            peer.in_tree = neighbours.is_in_tree(peer.name)
 
     # Coming
 
@@ -139,14 +125,15 @@ class Membership:
         config = self._node.config
         limits = config.limits(is_client=is_client)
         channel = Channel(limits.channel(), splits_runs=is_client and config.recording)
-        channel.window = self.window(is_client=is_client)
+        channel.window = self._node.credit.window(is_client=is_client)
         return channel
 
     def resumes(self) -> tuple[Resume, ...]:
         """The streams to neighbours, for a hello to any of them.
 
         Those that have a line are shown with a count that none has: they cannot be resumed, and
-        whoever is dialled knows that there is no need to begin another one.
+        whoever is dialled knows that there is no need to begin another one. One of which something
+        was spoilt is not shown: nobody would read a hello with that.
         """
         return tuple(
             Resume(
@@ -156,7 +143,7 @@ class Membership:
                 peer.secret,
             )
             for peer in self._node.peers.values()
-            if not peer.is_client and not peer.is_over
+            if not peer.is_client and not peer.is_over and _can_be_shown(peer)
         )
 
     def enter(
@@ -183,6 +170,7 @@ class Membership:
             node.peers[peer.name] = peer
             node.client_count += 1
             self._attach(peer, line, 0, credit, now)
+            peer.order = order
             if node.config.recording:
                 node.do(ClientOrder(peer.name, order))
                 peer.claimed_again = set() if had_stream else None
@@ -202,7 +190,7 @@ class Membership:
         node.peers[peer.name] = peer
         self._attach(peer, line, 0, credit, now)
         place = place or LinkPlace(peer.in_tree)
-        node.bring(self._link(peer, place, restarted=bool(restarts)), now)
+        node.bring(self._link(peer.name, peer, place, restarted=bool(restarts)), now)
         if before is not None and restarts:
             self._inherit(peer, before, now)
         if peer.in_tree and before is not None:
@@ -213,10 +201,10 @@ class Membership:
             self._look_back(peer, now)
         self.remember()
 
-    def _link(self, peer: Peer, place: LinkPlace, *, restarted: bool = False) -> LinkUp:
+    def _link(self, name: str, peer: Peer, place: LinkPlace, *, restarted: bool = False) -> LinkUp:
         """What the broker is told of a link."""
         return LinkUp(
-            peer.name,
+            name,
             place.in_tree,
             sends=self._node.config.routing,
             receives=peer.routing or self._node.config.routing,
@@ -233,18 +221,27 @@ class Membership:
         """The broker has built its state anew: it may lack somebody, or need a new session."""
         if effect.is_again:
             self._node.do(Restart(effect.reason))
-        self.call_roll(now)
+        else:
+            self.call_roll(now)
 
     def call_roll(self, now: float) -> None:
         """See to it that the broker knows who is here, and nobody else."""
-        node = self._node
-        peers = list(node.peers.values())
-        clients = tuple(one.name for one in peers if one.is_client)
+        node, peers = self._node, self._node.peers
+        drop_strays(node)
+        for name, peer in peers.items():
+            if not is_same_kind(node, name, peer):  # the entries of the broker are of that kind
+                node.counts[CONTRADICTION] += 1
+                peer.is_client = name in node.broker.clients
+        clients = tuple(name for name, one in peers.items() if one.is_client)
         node.client_count = len(clients)
         self._mirror_tree()
-        links = tuple(self._link(one, _known_place(one)) for one in peers if not one.is_client)
-        away = tuple(one.name for one in peers if not one.is_client and one.line is None)
-        node.bring(Roster(links, away, clients), now)
+        links = {
+            name: self._link(name, one, _known_place(one))
+            for name, one in peers.items()
+            if not one.is_client
+        }
+        away = tuple(name for name in links if peers[name].line is None)
+        node.bring(Roster(tuple(links.values()), away, clients), now)
 
     def _inherit(self, peer: Peer, before: Peer, now: float) -> None:
         """What was kept for the former session goes to the new one.
@@ -309,6 +306,10 @@ class Membership:
         if former != peer.session and (former or peer.expects_us):
             self._node.bring(NotificationsMissed(peer.name, 0), now)
 
+    def has_had(self, name: str) -> bool:
+        """Whether a broker was a neighbour in the tree when that was last looked at."""
+        return name in self._remembered.neighbours
+
     def forget_everything(self) -> None:
         """Begin anew: nobody is here."""
         self._believe_former()
@@ -354,7 +355,7 @@ class Membership:
         peer.check_at = now + node.config.check_seconds * _phase(line.number)
         peer.progress_at = now
         peer.ended_orderly, peer.lost_there = False, -1
-        peer.channel.withheld = bool(peer.holders) or is_restoring
+        peer.channel.withheld = node.credit.is_withheld(peer)
         granted = 0 if is_restoring or line.has_no_credit else None
         node.rows.delivered(peer, peer.channel.connect(received, credit, granted), now)
         node.keepalive.watch(line, now)
@@ -373,9 +374,10 @@ class Membership:
         node = self._node
         node.counts["connections_lost"] += 1
         self._detach(peer, now)
+        self._mirror_place(peer)
         if peer.is_client:
             node.bring(ClientAway(peer.name), now)
-        elif is_candidate(peer):
+        elif is_candidate(self._node, peer):
             self.remove(peer, Goodbye(OUTSIDE_TREE), now)  # nothing was under way
         else:
             node.bring(NeighbourAway(peer.name), now)
@@ -391,15 +393,20 @@ class Membership:
         for freed in node.flow.release(peer):
             node.acknowledge(freed, now)
 
-    def _drop_line(self, peer: Peer, goodbye: Goodbye, now: float) -> None:
+    def _drop_line(
+        self, peer: Peer, goodbye: Goodbye, now: float, *, lingers: bool = False
+    ) -> None:
         """End the line of a peer, if there is one, and keep the peer."""
         line = peer.line
         if line is not None:
             self._detach(peer, now)
-            self._node.close(line, goodbye, now)
+            self._node.close(line, goodbye, now, lingers=lingers)
 
-    def remove(self, peer: Peer, goodbye: Goodbye, now: float) -> None:
-        """A neighbour or client is gone for good, with all it wanted."""
+    def remove(self, peer: Peer, goodbye: Goodbye, now: float, *, is_told: bool = False) -> None:
+        """A neighbour or client is gone for good, with all it wanted.
+
+        `is_told`: the broker knows that the neighbour is.
+        """
         node = self._node
         if node.peers.get(peer.name) is not peer:
             return
@@ -409,15 +416,27 @@ class Membership:
         del node.peers[peer.name]
         node.client_count -= peer.is_client
         node.forget_peer(peer, now)
-        self._drop_line(peer, goodbye, now)
+        self._drop_line(peer, goodbye, now, lingers=is_told)
         abandoned = peer.channel.abandon()
         node.counts["abandoned"] += sum(run.frames for run in abandoned)
         node.rows.dropped(peer, abandoned, now, is_abandoned=True)
         if peer.is_client:
             self._client_left(peer, since, now)
         else:
-            node.bring(LinkDown(peer.name), now)
+            if not is_told:
+                node.bring(LinkDown(peer.name), now)
             self.remember()
+
+    def hand_off(self, peer: Peer, now: float) -> None:
+        """A client goes on at another broker, with its stream and all it asked for."""
+        node = self._node
+        del node.peers[peer.name]
+        node.client_count -= 1
+        node.forget_peer(peer, now)
+        node.counts["handed_over"] += 1
+        node.bring(ClientHandedOver(peer.name), now)
+        if node.config.recording:
+            node.do(ClientOrder(peer.name, None))
 
     def dismiss(self, effect: Dismiss, now: float) -> None:
         """Let a client's session end that goes on elsewhere."""
@@ -464,6 +483,8 @@ class Membership:
                 self.remove(peer, Goodbye(SILENT), now)
             elif not peer.is_client:
                 agree(node, peer.name, peer, now)
+            else:
+                let_go(node, peer.name, peer)
 
     def busy(self) -> tuple[str, ...]:
         """Neighbours from whom frames have come since this was last asked."""
@@ -484,8 +505,7 @@ class Membership:
         if peer.is_condemned:
             yield f"{name} is to be sent away, and is here"
         yield from link_problems(self._node, name, peer)
-        is_withheld = bool(peer.holders) or self._node.broker.is_restoring
-        if peer.channel.withheld is not is_withheld:
+        if peer.channel.withheld is not self._node.credit.is_withheld(peer):
             yield f"the credit of {name} is {'' if peer.channel.withheld else 'not '}withheld"
 
     def derive(self, now: float) -> None:
@@ -502,10 +522,7 @@ class Membership:
                     peer.away_since = now
             peer.is_condemned = False
             agree(node, name, peer, now)
-            is_withheld = bool(peer.holders) or node.broker.is_restoring
-            if peer.channel.withheld is not is_withheld:
-                peer.channel.withheld = is_withheld
-                node.acknowledge(peer, now)
+            node.credit.withhold(peer, now)
         node.client_count = sum(peer.is_client for peer in node.peers.values())
         self.remember()
 
@@ -548,6 +565,13 @@ class Membership:
 def _known_place(peer: Peer) -> LinkPlace:
     """What a link is that a broker may have forgotten: with beacons, those decide about it."""
     return LinkPlace(peer.in_tree, is_held=peer.in_tree and BEACONS in peer.features)
+
+
+def _can_be_shown(peer: Peer) -> bool:
+    """Whether a stream can be told of in a hello."""
+    types = tuple(map(type, (peer.name, peer.session, peer.secret)))
+    is_named = types == (str, int, str) and 1 <= peer.session <= COUNT_MAX
+    return is_named and peer.channel.is_sound
 
 
 def _phase(number: int) -> float:

@@ -62,6 +62,7 @@ class Peer:
         "heard_at",
         "holders",
         "holds",
+        "homes",
         "in_tree",
         "is_client",
         "is_condemned",
@@ -69,6 +70,7 @@ class Peer:
         "line",
         "lost_there",
         "name",
+        "order",
         "progress_at",
         "refresh_seconds",
         "routing",
@@ -115,6 +117,11 @@ class Peer:
         """Those because of whom the credit of this one is withheld."""
         self.claimed_again: set[tuple[str, str]] | None = None
         """Of a client that was lost by another broker or session: what it has asked for since."""
+        self.homes: tuple[tuple[str, int], ...] = ()
+        """Of a client that was handed over: the brokers and sessions at which it may take its
+        stream to be."""
+        self.order = 0
+        """Of a client, where rows are recorded: what it has published and got, in its own order."""
         self.is_over = False
         """Whether its stream contradicts itself: the next connection begins a new one."""
         self.check_at = float("-inf")
@@ -122,13 +129,11 @@ class Peer:
         self.broken_in = self.broken_out = -1
         """How many frames had come, or were acknowledged, when a connection last ended because
         what came over it, or what was sent, made no sense; -1: never."""
-        self.given_up_seen = 0
-        self.frames_in = 0
+        self.given_up_seen = self.frames_in = self.frames_out = 0
         self.frames_in_at_silence = 0
         """How many had come when tables were last missed."""
         self.frames_seen = 0
         """Of those that came: how many when it was last looked whether there are any."""
-        self.frames_out = 0
 
     def __repr__(self) -> str:
         if self.is_client:

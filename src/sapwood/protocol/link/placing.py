@@ -65,6 +65,18 @@ class Placing:
             return LinkPlace(True, place=theirs)
         return LinkPlace(in_tree=False)
 
+    def place_again(self, hello: Hello, now: float) -> LinkPlace:
+        """The same for a stream that goes on.
+
+        On the ring of a change one end may have completed it and the other not: who is whose
+        parent differs until what is under way has come, so the link has to carry.
+        """
+        place = self.place(hello)
+        is_known = self.has_link(hello.id) and self._node.config.id in hello.tree
+        if place.is_held and is_known and self._node.broker.turning.trusts(hello.id, now):
+            return LinkPlace(in_tree=True)
+        return place
+
     def may_be(self, place: Place) -> bool:
         """Whether a broker may be what it says it is, though nothing is known of it here."""
         return place is Place.CHILD or (place is Place.PARENT and self._node.broker.tree.is_open)

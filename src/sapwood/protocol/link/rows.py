@@ -24,6 +24,7 @@ from sapwood.trace.schema import (
     UNADVERTISED,
     UNSUBSCRIBED,
 )
+from sapwood.wire.frames import CONTROL, walk
 
 if TYPE_CHECKING:
     from sapwood.protocol.node import Node
@@ -41,9 +42,15 @@ class Rows:
     def __init__(self, node: Node) -> None:
         self._node = node
 
-    def published(self, peer: Peer, data: bytes, at: float) -> None:
-        """Frames came from a client; what is refused of them is left out later."""
+    def published(self, peer: Peer, data: bytes, frames: int, size: int, at: float) -> None:
+        """Frames came from a client, notifications of so many bytes among them.
+
+        What is refused of them is left out later.
+        """
         if peer.is_client:
+            if size != len(data):
+                frames = sum(kind != CONTROL for kind, *_ in walk(data))
+            peer.order += frames
             self._node.do(Row(at, PUBLISHED, {"client": peer.name}, data))
 
     def forwarded(self, peer: Peer, data: bytes, at: float) -> None:
@@ -60,6 +67,7 @@ class Rows:
         for run in runs:
             if run.data is not None and run.size:
                 end = run.first + run.frames
+                peer.order += run.frames
                 self._node.do(Row(at, DELIVERED, fields, run.data, run.first, end, run.size))
 
     def dropped(

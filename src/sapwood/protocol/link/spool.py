@@ -84,6 +84,19 @@ class Spool(Protocol):
     def discard(self, frames: Collection[bytes]) -> None:
         """Forget control messages that wait."""
 
+    def bar(self) -> None:
+        """Keep back whatever comes from now on: it is not taken before the bar is lifted."""
+
+    def lift(self) -> list[FrameRun]:
+        """Keep nothing back any more; what was, and is here no longer."""
+
+    def runs(self) -> list[FrameRun]:
+        """All that is kept and not acknowledged, in order; it stays."""
+
+    @property
+    def is_barred(self) -> bool:
+        """Whether something is kept back."""
+
     def clear(self) -> list[FrameRun]:
         """Forget everything; the notifications that are given up by that."""
 
@@ -119,10 +132,15 @@ class MemorySpool:
         self._waiting: deque[FrameRun] = deque()
         self._partly = 0
         """Frames of the first run sent that are acknowledged already."""
+        self._barred: deque[FrameRun] | None = None
+        """What came since a bar was put up, and waits behind it."""
 
     def append(self, run: FrameRun) -> None:
         """Keep a run, behind all others."""
-        self._waiting.append(run)
+        if self._barred is None:
+            self._waiting.append(run)
+        else:
+            self._barred.append(run)
         self._keep(run)
 
     def insert(self, run: FrameRun) -> None:
@@ -132,7 +150,7 @@ class MemorySpool:
 
     def pass_on(self, run: FrameRun) -> bool:
         """Keep a run as sent, if none waits before it; whether it is."""
-        if self._waiting:
+        if self._waiting or self._barred is not None:
             return False
         self._sent.append(run)
         self.size += run.size
@@ -223,7 +241,11 @@ class MemorySpool:
                 self._cut()
             self._sent = self._without_oldest(self._sent, excess, given_up, in_doubt=True)
             excess -= sum(run.size for run in given_up)
+        size = sum(run.size for run in given_up)
         self._waiting = self._without_oldest(self._waiting, excess, given_up, in_doubt=False)
+        if self._barred is not None:
+            excess -= sum(run.size for run in given_up) - size
+            self._barred = self._without_oldest(self._barred, excess, given_up, in_doubt=False)
         return given_up
 
     def _without_oldest(
@@ -254,6 +276,7 @@ class MemorySpool:
 
         if self._partly:
             self._cut()
+        self._lower()
         kept: list[FrameRun] = []
         lost: list[FrameRun] = []
         for run in self._sent:
@@ -277,10 +300,39 @@ class MemorySpool:
             else:
                 self._waiting.append(run)
 
+    def bar(self) -> None:
+        """Keep back whatever comes from now on: it is not taken before the bar is lifted."""
+        if self._barred is None:
+            self._barred = deque()
+
+    def lift(self) -> list[FrameRun]:
+        """Keep nothing back any more; what was, and is here no longer."""
+        barred, self._barred = self._barred, None
+        for run in barred or ():
+            self._forget(run)
+        return list(barred or ())
+
+    def _lower(self) -> None:
+        """Let what was kept back wait like everything else."""
+        self._waiting.extend(self._barred or ())
+        self._barred = None
+
+    @property
+    def is_barred(self) -> bool:
+        """Whether something is kept back."""
+        return self._barred is not None
+
+    def runs(self) -> list[FrameRun]:
+        """All that is kept and not acknowledged, in order; it stays."""
+        if self._partly:
+            self._cut()
+        return [*self._sent, *self._waiting, *(self._barred or ())]
+
     def clear(self) -> list[FrameRun]:
         """Forget everything; the notifications that are given up by that."""
         if self._partly:
             self._cut()
+        self._lower()
         lost = [run for run in self._sent if run.size or run.in_doubt]
         lost += [run for run in self._waiting if run.size]
         self._sent.clear()
@@ -307,7 +359,7 @@ class MemorySpool:
     @property
     def is_empty(self) -> bool:
         """Whether nothing is kept."""
-        return not self._waiting and not self._sent
+        return not self._waiting and not self._sent and not self._barred
 
     def problems(self, unacknowledged: int) -> Iterator[str]:
         """What is wrong with what is kept, if so many frames were sent and not acknowledged."""
@@ -319,7 +371,7 @@ class MemorySpool:
             yield f"{self._partly} frames acknowledged of the first run, which has {first}"
         if type(self.given_up) is not int or self.given_up < 0:
             yield f"{self.given_up} notifications given up"
-        runs = [*self._sent, *self._waiting]
+        runs = [*self._sent, *self._waiting, *(self._barred or ())]
         yield from _run_problems(runs)
         size = sum(run.size for run in runs)
         if size != self.size:

@@ -11,33 +11,40 @@ keep its place.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from sapwood.protocol.due import is_due
 from sapwood.protocol.link.handshake import LEAVING, SHUTDOWN, Goodbye
+from sapwood.protocol.link.keepalive import LINGER_SECONDS
 from sapwood.protocol.ports import Close
 
 if TYPE_CHECKING:
+    from sapwood.protocol.link.handing import HandingOver
     from sapwood.protocol.node import Node
-
-
-LINGER_SECONDS: Final = 0.5
-"""How long the others may take to end their lines. Whoever closes while the other side still sends
-resets the connection, and the goodbye may be lost with it."""
 
 
 class Stopping:
     """The last seconds of a node."""
 
-    def __init__(self, node: Node, now: float) -> None:
+    def __init__(self, node: Node, now: float, handing: HandingOver | None = None) -> None:
         self._node = node
+        self._handing = handing
+        """How clients were handed over before this, if they were."""
         self._until = now + node.config.leave_seconds
         self._has_said_goodbye = False
         self._linger_until = self._until
         """Until when the others may end their lines, after the goodbye."""
         self._is_over = False
-        for peer in node.peers.values():
-            node.acknowledge(peer, now)
+        for peer in list(node.peers.values()):
+            if self.has_moved(peer.name):
+                node.membership.hand_off(peer, now)
+            else:
+                node.acknowledge(peer, now)
+
+    def has_moved(self, name: str) -> bool:
+        """Whether a client's stream goes on at a neighbour."""
+        handing = self._handing
+        return handing is not None and handing.has_handed_over and name in handing.clients
 
     @property
     def next_at(self) -> float | None:

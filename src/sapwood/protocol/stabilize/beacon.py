@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from sapwood.protocol.messages import Name
+from sapwood.protocol.naming import Name
 
 BEACONS: Final = "beacons"
 """The feature of a neighbour that sends beacons."""
@@ -40,11 +40,13 @@ WIRE_NAMES: Final = {
     "carries": "c",
     "asks": "k",
     "is_carried": "i",
+    "is_kept": "e",
     "is_whole": "w",
     "full": "f",
     "size": "s",
     "delay_up": "d",
     "delay_tree": "t",
+    "change": "x",
 }
 """What the fields of a beacon are called in a frame: beacons are most of what an idle link carries,
 and in full the names were half of a beacon."""
@@ -80,6 +82,11 @@ class Beacon(
     """Longest way from below the sender to it, in seconds."""
     delay_tree: float = 0.0
     """Longest way between any two brokers of the tree, in seconds, as the root knows it."""
+    is_kept: bool = False
+    """To any receiver: whether the link between them is part of the tree for the sender, though it
+    does not let it carry."""
+    change: Name = ""
+    """The change of the tree that the sender takes part in; empty if there is none."""
 
 
 class Offer(NamedTuple):

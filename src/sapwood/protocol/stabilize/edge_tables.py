@@ -127,7 +127,7 @@ class EdgeTables:
     def remove_strays(self) -> tuple[list[Effect], int]:
         """Remove the entries of those who are neither clients nor neighbours; how many had some."""
         core = self._core
-        known = {*core.clients, *core.neighbours.tree()}
+        known = {*core.clients, *core.neighbours.tree(), core.joining}
         strays = sorted({name for one in core.tables for name in one.destinations()} - known)
         for name in strays:
             core.forget(name)

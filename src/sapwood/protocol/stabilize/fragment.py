@@ -62,7 +62,8 @@ class Fragment:
             is_shown = _is_only_root(subject.second, reports)
         else:
             leads_here = all(self._leads_here(name, by_name) for name in by_name)
-            is_shown = leads_here and _is_only_root(subject.first, reports)
+            is_out = subject.second not in by_name
+            is_shown = leads_here and is_out and _is_only_root(subject.first, reports)
         if is_shown:
             self.shown[purpose] = subject
         return is_shown

@@ -37,5 +37,14 @@ class Links(Protocol):
     def watch(self, *, is_watched: bool) -> None:
         """Leave out what neighbours bring a second time from now on, or no longer."""
 
+    def knows_change(self, change: str) -> bool:
+        """Whether a change is one that this broker takes or took part in."""
+
+    def said_since(self, name: str) -> None:
+        """A neighbour has said something that does not belong to the change under way."""
+
+    def has_signs_of_circle(self) -> bool:
+        """Whether something came from two sides, or again, since this was last asked."""
+
     def leave_tree(self, name: str, reason: str, now: float) -> list[Effect]:
         """A link is part of the tree no longer, and its stream ends."""

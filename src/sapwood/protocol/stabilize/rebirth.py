@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from sapwood.protocol.clients import Clients
 from sapwood.protocol.core import Core
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.fences import Fence
-from sapwood.protocol.neighbours import Neighbour
+from sapwood.protocol.neighbours import Neighbour, Neighbours
 from sapwood.protocol.stabilize.audit import reread
 from sapwood.protocol.waves import OpenRequest
 from sapwood.routing.strategy import Entry
@@ -75,6 +76,19 @@ def primary_of(core: Core, waves: object) -> Primary:
     )
 
 
+def check_roster(core: Core) -> None:
+    """Raise if neighbours and clients are not what such things are."""
+    kept: tuple[object, object] = core.neighbours, core.clients
+    if tuple(map(type, kept)) != (Neighbours, Clients):
+        raise TypeError(f"neighbours and clients are {kept!r:.80}")
+    for client in core.clients:
+        if not isinstance(client, str):
+            raise TypeError(f"there is a client {client!r}")
+    for name, one in _items(core.neighbours):
+        if not isinstance(name, str) or not _is_sound(one, Neighbour):
+            raise TypeError(f"the neighbour {name!r} is {one!r}")
+
+
 def sound_drops(core: Core) -> Counter[Drop]:
     """What was dropped, as far as these are counts."""
     return Counter(
@@ -84,6 +98,19 @@ def sound_drops(core: Core) -> Counter[Drop]:
             if isinstance(why, Drop) and _is_count(count)
         }
     )
+
+
+def without(primary: Primary, client: str, name: str) -> Primary:
+    """The same without what a client has claimed under a name, which is about to be said again.
+
+    If a fault was found while it was entered, some neighbours were told and others were not.
+    """
+    key = (client, f"{client}/{name}")
+    subscriptions, advertisements = (
+        [one for one in entries if (one[0].destination, one[0].id) != key]
+        for entries in (primary.subscriptions, primary.advertisements)
+    )
+    return primary._replace(subscriptions=subscriptions, advertisements=advertisements)
 
 
 def sound_faults(core: Core) -> Counter[str]:
@@ -155,7 +182,7 @@ def _is_count(value: object) -> bool:
 def _is_fence(fence: object, sources: set[str]) -> bool:
     if type(fence) is not Fence:
         return False
-    return fence.source in sources and _is_count(fence.streams)
+    return fence.source in sources and _is_count(fence.streams) and _is_count(fence.again)
 
 
 def _is_sound(value: object, kind: type[msgspec.Struct]) -> bool:

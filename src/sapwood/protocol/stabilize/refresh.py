@@ -204,7 +204,7 @@ class Refreshing(Machine):
         edge.partial = None
         effects: list[Effect] = []
         if not is_client:
-            core.route(source, message.routing)
+            effects += core.route(source, message.routing)
             if message.is_complete:
                 effects += self._restoration.completed(source)
         for name, right in zip(TABLES, said, strict=True):
@@ -276,10 +276,12 @@ class Refreshing(Machine):
     def next_at(self) -> float | None:
         """When the next comparison is due."""
         first: float | None = None
-        for name in self._neighbours():
-            edge = self.edges.get(name)
-            if edge is not None and not self.is_resting(name):
-                first = edge.at if first is None or edge.at < first else first
+        (needed,) = refresh_features(self._settings.refresh)
+        for name, one in self.core.neighbours.items():
+            if one.in_tree and needed in one.features and not one.is_withheld:
+                edge = self.edges.get(name)
+                if edge is not None and (first is None or edge.at < first):
+                    first = edge.at
         return first
 
     def tick(self, now: float) -> list[Effect]:
@@ -363,6 +365,17 @@ class Refreshing(Machine):
         """Compare behind what was withheld."""
         if self._is_leased:
             self.leases.begin(neighbour)
+        return self._say_at_once(neighbour, now)
+
+    def link_thawed(self, neighbour: str, now: float) -> list[Effect]:
+        """A link that a change of the tree has brought is compared behind what was told."""
+        if neighbour not in self.edges:
+            return self._say_at_once(neighbour, now)
+        self.edges[neighbour].heard_at = now
+        return []
+
+    def compare(self, neighbour: str, now: float) -> list[Effect]:
+        """Both ends of an edge may know different things: let them find out."""
         return self._say_at_once(neighbour, now)
 
     def link_down(self, neighbour: str, now: float) -> list[Effect]:

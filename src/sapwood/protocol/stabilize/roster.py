@@ -60,7 +60,9 @@ def strangers(core: Core) -> list[str]:
     return [
         name
         for name in dict.fromkeys(one for table in core.tables for one in table.destinations())
-        if name not in core.clients and not core.neighbours.is_in_tree(name)
+        if name not in core.clients
+        and not core.neighbours.is_in_tree(name)
+        and name != core.joining
     ]
 
 
@@ -73,6 +75,8 @@ def agree(neighbour: Neighbour, link: LinkUp, routing: str) -> None:
     neighbour.addresses = link.addresses
     neighbour.features = link.features
     neighbour.is_frozen = False
-    for name in ("sends", "receives", "announced"):
+    for name in ("sends", "receives"):
         if getattr(neighbour, name) not in ALGORITHMS:
-            setattr(neighbour, name, getattr(link, name, "") or routing)
+            setattr(neighbour, name, getattr(link, name) or routing)
+    if neighbour.announced not in ALGORITHMS:
+        neighbour.announced = ""

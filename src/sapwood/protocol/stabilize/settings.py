@@ -50,8 +50,9 @@ class StabilizationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_un
         Meta(
             ge=0.0,
             description="Time in which every fault is to be healed. refresh_seconds, "
-            "audit_seconds, client.refresh_seconds and tree.beacon_seconds follow from it; "
-            "needs delay_max. 0 to use those as they are set.",
+            "audit_seconds, client.refresh_seconds and tree.beacon_seconds follow from it and from "
+            "delay_max; where delays are measured, they follow from 0.05 s over a link, and the "
+            "status says if that is not enough. 0 to use those as they are set.",
         ),
     ] = 0.0
 
@@ -103,6 +104,13 @@ class TreeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             "not part of the tree.",
         ),
     ] = 15.0
+    change_seconds: Annotated[
+        float,
+        Meta(
+            gt=0.0,
+            description="Time after which a change of the tree that is not decided is undone.",
+        ),
+    ] = 4.0
     ring_max: Annotated[
         int,
         Meta(

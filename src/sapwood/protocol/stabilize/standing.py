@@ -57,6 +57,10 @@ class Standing(Machine):
         """When those that have been kept for long are looked for again."""
         self.delay_tree = 0.0
         """The longest way between two brokers of the tree, in seconds, as the root says."""
+        self.locked: tuple[str, ...] = ()
+        """Neighbours whose links are left alone: a change of the tree is under way with them."""
+        self.change = ""
+        """That change."""
         self._links = links
         self._restoration = restoration
         self._waves = waves
@@ -108,10 +112,21 @@ class Standing(Machine):
         one = self.core.neighbours.get(name)
         return one is not None and one.in_tree and not one.is_away
 
+    def is_shared(self, name: str) -> bool:
+        """Whether both ends let the link to a neighbour carry, as far as is known here.
+
+        The parent lets it first, when the child asks. Until the child has said that it does, too,
+        it may have changed its mind: such a link is no way to anybody yet.
+        """
+        offer = self.offers.get(name)
+        return self.carries(name) and (
+            offer is None or not offer.is_live or offer.beacon.is_carried
+        )
+
     def _rank(self) -> Rank:
         return self.settings.priority, self.core.id
 
-    def _is_child(self, name: str) -> bool:
+    def is_child(self, name: str) -> bool:
         """Whether a neighbour said last that this broker is its parent."""
         offer = self.offers.get(name)
         return offer is not None and offer.beacon.parent == self.core.id
@@ -121,11 +136,30 @@ class Standing(Machine):
         if not self.parent:
             return True
         offer = self.offers.get(self.parent)
-        return self.carries(self.parent) and offer is not None and offer.beacon.is_whole
+        return self.is_shared(self.parent) and offer is not None and offer.beacon.is_whole
+
+    def is_settled(self) -> bool:
+        """Whether this broker is the root, or its way there is known and carries."""
+        if self._awaits_parent() or self._is_asking():
+            return False
+        return not self.parent or (
+            self.carries(self.parent) and self._is_linked(self.parent) and self._is_whole()
+        )
+
+    def follow(self, parent: str) -> None:
+        """A change of the tree has made a neighbour the parent: no need to ask it."""
+        self.parent = parent
+        offer = self.offers.get(parent)
+        if offer is not None:
+            (self.priority, self.root), self.path = offer.rank, offer.beacon.path
+        self.adopted_at = float("-inf")
+        self.adopted_under = (parent, self.root)
+        self.asks_under = ("", "")
+        self.has_had_parent = True
 
     def _is_asking(self) -> bool:
         """Whether the parent is to let the link carry."""
-        return self.asks_under == (self.parent, self.root) and not self.carries(self.parent)
+        return self.asks_under == (self.parent, self.root) and not self.is_shared(self.parent)
 
     def _awaits_parent(self) -> bool:
         """Whether a restarted broker still waits for the parent it had.
@@ -152,12 +186,17 @@ class Standing(Machine):
 
     def is_joined(self, name: str) -> bool:
         """Whether the link to a neighbour carries, or stands by in a tree that carries."""
-        return self.carries(name) or (self.is_same_tree(name) and self._is_whole())
+        return self.is_shared(name) or (self.is_same_tree(name) and self._is_whole())
 
     def is_same_tree(self, name: str) -> bool:
         """Whether a neighbour knows the same root."""
         offer = self.offers.get(name)
         return offer is not None and offer.is_live and offer.beacon.root == self.root
+
+    @property
+    def patience(self) -> float:
+        """After how many seconds a neighbour that is away has been so for long (A)."""
+        return self.timing.age_max(self.delay_tree)
 
     def has_lost_somebody(self, now: float) -> bool:
         """Whether a neighbour in the tree has been away for long."""
@@ -182,7 +221,7 @@ class Standing(Machine):
             is_same = self.carries(name) or self.adopted_at < self.kept.get(name, float("-inf"))
             return Place.PARENT if is_same else Place.NONE
         offer = self.offers.get(name)
-        is_child = offer is not None and self._is_child(name) and offer.beacon.carries
+        is_child = offer is not None and self.is_child(name) and offer.beacon.carries
         return Place.CHILD if is_child else Place.NONE
 
     @property
@@ -200,7 +239,7 @@ class Standing(Machine):
     def _tell(self, names: list[str], now: float) -> list[Effect]:
         if self._awaits_parent():
             return []
-        beacon = self._beacon(now)
+        beacon = self.beacon(now)
         return [
             Say(
                 name,
@@ -208,13 +247,15 @@ class Standing(Machine):
                     beacon,
                     asks=name == self.parent and self._is_asking(),
                     is_carried=self.carries(name),
+                    is_kept=self._is_in_tree(name) and not self.carries(name),
                 ),
             )
             for name in names
             if self._is_linked(name)
         ]
 
-    def _beacon(self, now: float) -> Beacon:
+    def beacon(self, now: float) -> Beacon:
+        """What this broker knows about the root, and how it is linked."""
         offer = self.offers.get(self.parent)
         children = self._children()
         ways = self._ways(children)
@@ -224,12 +265,13 @@ class Standing(Machine):
             age=0.0 if not self.parent or offer is None else max(0.0, offer.age(now)),
             path=(*self.path, self.core.id),
             parent=self.parent,
-            carries=bool(self.parent) and self.carries(self.parent),
+            carries=bool(self.parent) and self.is_shared(self.parent),
             is_whole=self._is_whole(),
             full=0 < self.settings.children_max <= len(children),
             size=min(SIZE_MAX, 1 + sum(max(1, one.size) for one in children)),
             delay_up=ways[0] if ways else 0.0,
             delay_tree=self.delay_tree,
+            change=self.change,
         )
 
     def _children(self) -> list[Beacon]:

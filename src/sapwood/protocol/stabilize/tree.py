@@ -12,8 +12,10 @@ one end is the other's parent; the child decides, and asks the parent:
   of the same fragment may have found the same root by other links. A survey of the fragment ends
   that: if everybody in it has that root, and the parent of each leads here, there is no other way
   out of it, and as parents are sticky there will be none. Where a survey does not say so, the link
-  is held for longer than news take through the fragments at both ends. Then the child asks, and the
-  parent lets the link carry first, unless it knows another root by now.
+  is held for longer than news take through the fragments at both ends, and then only links to those
+  who say that they hang below go on carrying. Then the child asks, and the parent lets the link
+  carry first, unless it knows another root by now. If the child changes its mind before it has let
+  the link carry, too, the link is none of the tree for either of them.
 - A link that is neither end's way to the root they both know is superfluous, and ends, if both
   ways carry. While the roots differ, one of the fragments is being turned round; and while one of
   the ways does not carry, the link may be the only one that does.
@@ -36,6 +38,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
+
 from sapwood.protocol.core import Core
 from sapwood.protocol.due import is_due
 from sapwood.protocol.effects import Effect, TreeChanged
@@ -44,11 +48,7 @@ from sapwood.protocol.gaps import Gaps
 from sapwood.protocol.machine import EventHandler
 from sapwood.protocol.ports import TICK_SECONDS
 from sapwood.protocol.restoration import Restoration
-from sapwood.protocol.stabilize.beacon import (
-    WAITED_SECONDS_MAX,
-    Offer,
-    Rank,
-)
+from sapwood.protocol.stabilize.beacon import WAITED_SECONDS_MAX, Beacon, Offer, Rank
 from sapwood.protocol.stabilize.fragment import Purpose, Subject
 from sapwood.protocol.stabilize.places import Links, Place
 from sapwood.protocol.stabilize.standing import Standing
@@ -105,6 +105,7 @@ class Tree(Standing):
         if place == Place.PARENT and neighbour in self._partners():
             self._adopt(neighbour, now)
             self.adopted_at = float("-inf")
+            return self.core.tell_all()
         return []
 
     def link_restarted(self, neighbour: str, now: float) -> list[Effect]:
@@ -162,27 +163,57 @@ class Tree(Standing):
         source = event.neighbour
         if source not in self._partners() or not self._is_linked(source):
             return []
-        self.offers[source] = Offer(event.beacon, now)
-        return self._wake(now, is_pulse=source == self.parent)
+        before = self.offers.get(source)
+        self._take(source, event.beacon, now)
+        effects: list[Effect] = []
+        if before is not None and _is_withdrawn(before.beacon, self.offers[source].beacon):
+            effects += self._return(source, now)
+        return [*effects, *self._wake(now, is_pulse=source == self.parent)]
+
+    def _return(self, name: str, now: float) -> list[Effect]:
+        """A child has asked and changed its mind: hold what was let carry, before all else.
+
+        It may be a way from now on, in the other direction, for which nobody has asked yet.
+        """
+        if not self.carries(name) or name in self.locked:
+            return []
+        return self._links.hold_link(name, now)
+
+    def _take(self, source: str, beacon: Beacon, now: float) -> None:
+        """Note what a neighbour says; from one in a change that is known here, only the age.
+
+        All else that it says belongs to the old tree.
+        """
+        if not self._links.knows_change(beacon.change):
+            self.offers[source] = Offer(beacon, now)
+            self._links.said_since(source)
+            return
+        offer = self.offers.get(source)
+        if offer is not None and offer.beacon.root == beacon.root and beacon.age < offer.age(now):
+            fresh = msgspec.structs.replace(offer.beacon, age=beacon.age)
+            self.offers[source] = offer._replace(beacon=fresh, at=now, waited=0.0)
 
     # Choosing
 
     def _wake(self, now: float, *, is_pulse: bool = False) -> list[Effect]:
         """Everything that follows from what is known."""
         before = self._standing()
-        self._choose(now)
+        if self.locked:
+            self._stand_still()
+        else:
+            self._choose(now)
         effects = self._judge_links(now)
         self._measure()
-        effects += self._ask(now)
+        effects += [] if self.locked else self._ask(now)
         if before[:2] != self._standing()[:2]:
-            effects += [*self._changed(), *self._tell_of_lost(now)]
+            effects += [*self._changed(), *self._tell_of_lost(now), *self.core.tell_all()]
         if is_pulse or before != self._standing():
             effects += self._tell(self._partners(), now)
         return effects
 
     def _standing(self) -> tuple[str, str, tuple[str, ...], bool, bool, bool]:
         """What others are told at once when it changes."""
-        carries = bool(self.parent) and self.carries(self.parent)
+        carries = bool(self.parent) and self.is_shared(self.parent)
         asks = self._is_asking()
         return self.parent, self.root, self.path, carries, asks, self._is_whole()
 
@@ -207,6 +238,18 @@ class Tree(Standing):
         else:
             (self.priority, self.root), self.path = self._rank(), ()
 
+    def _stand_still(self) -> None:
+        """While a change is under way the parent is the parent; its way to the root may change."""
+        offer = self.offers.get(self.parent)
+        if offer is None or offer.beacon.root != self.root:
+            return
+        if self.core.id not in offer.beacon.path:
+            self.path = offer.beacon.path
+
+    def wake(self, now: float) -> list[Effect]:
+        """A change of the tree has ended here: everything that follows, and a beacon to all."""
+        return self._wake(now, is_pulse=True) if self.is_on else []
+
     def _give_way(self, good: dict[str, Offer], best: Rank, now: float) -> None:
         """Take another way to the same root while the one there is does not carry all along.
 
@@ -216,10 +259,10 @@ class Tree(Standing):
 
         def order(name: str) -> tuple[bool, tuple[str, ...]]:
             beacon = good[name].beacon
-            is_whole = beacon.is_whole and self.carries(name)
+            is_whole = beacon.is_whole and self.is_shared(name)
             return not is_whole, (*beacon.path, self.core.id)
 
-        ways = [name for name in good if good[name].rank == best and self.carries(name)]
+        ways = [name for name in good if good[name].rank == best and self.is_shared(name)]
         first = min((self.parent, *ways), key=order)
         if order(first) < order(self.parent):
             self._adopt(first, now)
@@ -231,12 +274,14 @@ class Tree(Standing):
         over: no link carries, or the link to the parent is lost, and what it said has aged.
         """
         ranks = sorted({offer.rank for offer in good.values()})
-        has_tree = any(map(self.carries, self.core.neighbours)) and not self._is_orphan(good)
+        has_tree = any(map(self.is_shared, self.core.neighbours)) and not self._is_orphan(good)
         if not has_tree:
             self.better_since = None
             return min(ranks, default=None)
         known = {
-            offer.rank for name, offer in good.items() if self.carries(name) or name == self.parent
+            offer.rank
+            for name, offer in good.items()
+            if name == self.parent or self.is_shared(name)
         }
         if not ranks or ranks[0] in known:
             self.better_since = None
@@ -249,11 +294,11 @@ class Tree(Standing):
         return min(known, default=None)
 
     def _is_orphan(self, good: dict[str, Offer]) -> bool:
-        return bool(self.parent) and self.parent not in good and not self.carries(self.parent)
+        return bool(self.parent) and self.parent not in good and not self.is_shared(self.parent)
 
     def _dislike(self, name: str, good: dict[str, Offer]) -> tuple[bool, bool, bool, int, str]:
         beacon = good[name].beacon
-        return not self.carries(name), name not in self.kept, beacon.full, len(beacon.path), name
+        return not self.is_shared(name), name not in self.kept, beacon.full, len(beacon.path), name
 
     def _adopt(self, parent: str, now: float) -> None:
         if parent != self.parent:
@@ -268,6 +313,8 @@ class Tree(Standing):
         if self._awaits_parent():
             return effects
         for name in self._partners():
+            if name in self.locked:
+                continue
             if name == self.parent:
                 effects += self._judge_parent(name, now)
             else:
@@ -282,9 +329,14 @@ class Tree(Standing):
             self.adopted_at = now
         self.adopted_under = under
         offer = self.offers.get(name)
-        if self.carries(name) or offer is None or not offer.is_live or not self._is_linked(name):
+        if offer is None or not offer.is_live or not self._is_linked(name):
             return []
+        if self._is_alone_with(name):
+            return self._take_back(name, now)
+        if self.carries(name):
+            return []  # the parent follows
         hold = self.timing.hold_seconds(max(self.delay_tree, offer.beacon.delay_tree))
+        effects: list[Effect] = []
         is_in_place = self.adopted_at < self.kept.get(name, float("-inf"))
         is_only_way = self.fragment.has_shown(Purpose.HOLD, Subject(self.root, name))
         if is_in_place or is_only_way:
@@ -293,10 +345,23 @@ class Tree(Standing):
             self.asks_under = under
             self.watched_until = now + self.timing.age_max(self.delay_tree) + hold
             self._links.watch(is_watched=True)
+            effects += self._hold_strangers(now)
         if self.asks_under != under or not offer.beacon.is_carried:
-            return []
+            return effects
         self.asks_under = ("", "")
-        return self._go_in(name, now)
+        return [*effects, *self._go_in(name, now)]
+
+    def _hold_strangers(self, now: float) -> list[Effect]:
+        """Hold links to all who do not say that they hang below this broker.
+
+        No survey came back that would know: they may have a way to the root by themselves, and
+        then the link to the parent would close a circle.
+        """
+        effects: list[Effect] = []
+        for name in self._partners():
+            if name != self.parent and self.carries(name) and not self.is_child(name):
+                effects += self._links.hold_link(name, now)
+        return effects
 
     def _judge_other(self, name: str, now: float) -> list[Effect]:
         """A child decides about its link; what is nobody's way to the root ends."""
@@ -304,17 +369,27 @@ class Tree(Standing):
         if offer is None or not offer.is_live or not self._is_linked(name):
             return []
         beacon = offer.beacon
-        if beacon.parent == self.core.id:
-            is_wanted = beacon.carries or beacon.asks
-            if is_wanted and beacon.root == self.root and not self.carries(name):
-                return self._go_in(name, now)
-            if not is_wanted and self.carries(name):
-                return self._links.hold_link(name, now)
-        elif beacon.root == self.root and self._is_in_tree(name):
-            if not beacon.is_whole or not self._is_whole():
-                return []
+        is_child = beacon.parent == self.core.id
+        if is_child and (beacon.carries or beacon.asks or beacon.is_carried):
+            is_late = beacon.root == self.root and not self.carries(name)
+            return self._go_in(name, now) if is_late else []
+        if self._is_alone_with(name):
+            return self._take_back(name, now)
+        is_other_way = not is_child and beacon.root == self.root and self._is_in_tree(name)
+        if is_other_way and beacon.is_whole and self._is_whole():
             return self._go_out(name, "it is no part of the tree any more", now)
+        if self.carries(name) and not beacon.is_carried:
+            return self._links.hold_link(name, now)
         return []
+
+    def _is_alone_with(self, name: str) -> bool:
+        """Whether a link is part of the tree here, and none for the other end."""
+        beacon = self.offers[name].beacon
+        return self._is_in_tree(name) and not beacon.is_carried and not beacon.is_kept
+
+    def _take_back(self, name: str, now: float) -> list[Effect]:
+        """Let a link be a candidate again that the other end has asked for and not taken up."""
+        return self._links.leave_tree(name, "the other end has not taken it up", now)
 
     def _go_in(self, name: str, now: float) -> list[Effect]:
         if self._is_in_tree(name):
@@ -325,7 +400,12 @@ class Tree(Standing):
         return [*effects, *self._links.enter_tree(name, now)]
 
     def _tell_of_lost(self, now: float) -> list[Effect]:
-        """The tree goes on by another way, perhaps over links that carry already."""
+        """The tree goes on by another way, perhaps over links that carry already.
+
+        A fragment that is alone misses nothing yet: what goes to it is kept at the other end.
+        """
+        if not self.parent:
+            return []
         lost = [name for name in self.kept if not self._is_linked(name)]
         return [one for name in lost for one in self._gaps.link_replaced(name, now)]
 
@@ -377,6 +457,7 @@ class Tree(Standing):
 
     def tick(self, now: float) -> list[Effect]:
         """Send a beacon if it is time; see whose information has aged, and who is held."""
+        self._watch(now)
         if not self.is_on:
             return []
         is_pulse = is_due(self.pulse_at, now, self.settings.beacon_seconds)
@@ -390,10 +471,16 @@ class Tree(Standing):
                 since = self.kept.get(name, now)
                 self.kept[name] = since if since <= now else now
         self._excuse_busy(now)
-        is_over = is_due(self.watched_until, now, WATCHED_SECONDS_MAX)
-        self._links.watch(is_watched=not is_over)
         effects = self._wake(now, is_pulse=is_pulse and not self.parent)
         return [*effects, *self._give_up_kept(now), *self._look_for_kept(now)]
+
+    def _watch(self, now: float) -> None:
+        """Leave out what comes again for as long as there are signs of a circle, and longer."""
+        if self._links.has_signs_of_circle():
+            hold = self.timing.hold_seconds(self.delay_tree)
+            self.watched_until = now + self.timing.age_max(self.delay_tree) + hold
+        is_over = is_due(self.watched_until, now, WATCHED_SECONDS_MAX)
+        self._links.watch(is_watched=not is_over)
 
     def _excuse_busy(self, now: float) -> None:
         """Do not let the offers of neighbours age whose beacons wait behind other frames.
@@ -414,7 +501,7 @@ class Tree(Standing):
         patience = self.core.config.away_seconds
         effects: list[Effect] = []
         for name, since in list(self.kept.items()):
-            if not self._is_linked(name) and now - since > patience:
+            if name not in self.locked and not self._is_linked(name) and now - since > patience:
                 effects += self._go_out(name, f"it was away for {patience:,.0f} s", now)
         return effects
 
@@ -429,8 +516,12 @@ class Tree(Standing):
     def _release_kept(self, here: set[str], now: float) -> list[Effect]:
         """Let those go who are kept in vain: they are here by another way."""
         effects: list[Effect] = []
-        for name in [name for name in self.kept if name in here and not self._is_linked(name)]:
+        kept = [name for name in self.kept if name in here and name not in self.locked]
+        for name in [name for name in kept if not self._is_linked(name)]:
             effects += self._go_out(name, "it is part of the tree by another way", now)
         return effects
 
-    # Looking
+
+def _is_withdrawn(before: Beacon, beacon: Beacon) -> bool:
+    """Whether a neighbour that had asked does so no longer, and has not let the link carry."""
+    return before.asks and not beacon.asks and not beacon.is_carried and beacon.is_kept

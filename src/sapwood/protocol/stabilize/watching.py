@@ -36,6 +36,8 @@ class Watching:
     def __init__(self, read: Read, is_client: Callable[[str], bool], drops: Drops) -> None:
         self.seen: dict[bytes, None] = {}
         """Publisher and sequence number of what came, as raw bytes."""
+        self.has_repeated = False
+        """Whether something came again."""
         self._read = read
         self._is_client = is_client
         self._drops = drops
@@ -50,6 +52,7 @@ class Watching:
                 continue
             if is_client:
                 continue  # a client that was not acknowledged sends again: that is sorted out later
+            self.has_repeated = True
             if start < at:
                 effects += self._read(source, data[start:at], now)
             effects += self._drops.count(Drop.REPEATED, source)
@@ -57,6 +60,11 @@ class Watching:
         if start < len(data):
             effects += self._read(source, data[start:] if start else data, now)
         return effects
+
+    def takes_repeated(self) -> bool:
+        """Whether something came again since this was last asked."""
+        found, self.has_repeated = self.has_repeated, False
+        return found
 
     def _is_new(self, data: bytes, head_at: int, body_at: int, end: int) -> bool:
         """Whether a notification did not come before; it did from now on."""
