@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from random import Random
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 from sapwood.filters.values import Value
 from sapwood.protocol.due import is_due
@@ -65,15 +65,11 @@ EventHandler: TypeAlias = Callable[[Any, float], list[Effect]]
 class PrintedColours:
     """One broker of the tree, driven by `handle`."""
 
-    routing_type: ClassVar[type[ColouredRouting]] = ColouredRouting
-    """The seam for orders: what holds notifications back after a change of the tree (4.5.4) is a
-    routing layer that gives fewer effects of `route` at once, and the others later."""
-
     def __init__(self, config: ColourConfig, random: Random, parse: ParseFilter) -> None:
         self.config = config
         self.id = config.id
         self.state = ColourState()
-        self.routing = self.routing_type(config, self.state, parse)
+        self.routing = ColouredRouting(config, self.state, parse)
         self._random = random
         self._events: Mapping[type, EventHandler] = {
             Received: self._received,
