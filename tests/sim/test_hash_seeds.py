@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = """
 import hashlib
 from random import Random
@@ -60,6 +62,7 @@ def digest(hash_seed: int) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_hash_seed_makes_no_difference() -> None:
     first = digest(0)
     assert int(first.split()[0]) > 1000

@@ -68,7 +68,7 @@ def test_tables_heal_over_simulated_links_and_a_silent_one_begins_anew() -> None
     assert (far.subscriptions.of("B2"), network.problems()) == ([entry], [])
     before = network.directions["B3", "B2"]
     mute = network.brokers["B2"].neighbours["B3"]
-    mute.is_frozen = True  # as a broker that has forgotten to whom it is linked
+    mute.features = ()  # as a broker that has forgotten to whom it is linked
     network.kernel.run(80.0)
     after = network.directions["B3", "B2"]
     assert after is not before

@@ -103,6 +103,7 @@ def test_the_rows_give_the_same_verdict() -> None:
     assert check(rows, settings=settings) == result.verdict
 
 
+@pytest.mark.slow
 def test_the_hash_seed_makes_no_difference() -> None:
     script = (
         "import msgspec, sys\n"

@@ -25,15 +25,18 @@ from sapwood.protocol.events import (
 )
 from sapwood.protocol.link.limits import FRAME_BYTES, LinkLimits
 from sapwood.protocol.messages import (
+    AdoptedStream,
     Advertise,
     ClientMoved,
     Message,
     Missed,
     Probe,
+    SpooledRun,
     Subscribe,
     Survey,
 )
 from sapwood.protocol.node import Node
+from sapwood.protocol.reconfigure.leaving import Adopting, Adoption
 from sapwood.protocol.stabilize.settings import StabilizationSettings
 from sapwood.testing.perturbing import Rom
 
@@ -102,6 +105,10 @@ class Specimen:
         self.tell("N2", Probe("N7", 1))
         self.tell("c1.1", Subscribe("w", "z = 1", 7))
         self.tell("c2.1", Survey(8))
+        stream = AdoptedStream(session=1, secret="s", homes=(("N2", 1),))
+        part = Adopting(stream, [("s", "a1.1/1", "x > 1")], [SpooledRun(b"", 1, 1)], 1)
+        self.broker.leaving.adopting["N2"] = Adoption("N2.1/1", 0.0, 0.0, {"a1.1": part})
+        self.broker.leaving.note_left("N7", 1, 0.0)
 
     # Driving
 
@@ -161,5 +168,17 @@ def nodes() -> Iterator[Node]:
     net.cut("B1", "B3")
     clients[1].publish("c1.1", 5, 3)
     yield from net.nodes.values()
+    yield from ending_nodes()
+
+
+def ending_nodes() -> Iterator[Node]:
+    """A node that hands its clients over, and one that cannot and stops."""
+    net = Network(Random(1))
+    for name, joins in (("B1", ()), ("B2", ("B1",)), ("B3", ("B1",))):
+        net.add(name, *joins, stabilization=SETTINGS)
+    net.advance(2.0)
+    net.freeze("B1", "B2")
     net.stop("B2")
     yield net.nodes["B2"]
+    net.stop("B1")
+    yield net.nodes["B1"]

@@ -13,9 +13,9 @@ import pytest
 
 from expecting import expect_none
 from sapwood.protocol.broker import Broker
-from sapwood.protocol.effects import Send
+from sapwood.protocol.effects import Effect, Send
 from sapwood.protocol.invariants import broker_problems
-from sapwood.protocol.messages import Settled, Subscribe
+from sapwood.protocol.messages import ClientMoved, Settled, Subscribe
 from sapwood.protocol.stabilize.rebirth import primary_of, restore
 from sapwood.testing.perturbing import How, Place, kinds, perturb, perturb_share, walk
 from testing.classification import known
@@ -76,11 +76,16 @@ def place_of(specimen: Specimen, kind: tuple[str, How]) -> Place:
     return dict(kinds(walk(specimen.broker, ROM)))[kind]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("routing", "advertisements"), [("covering", False), ("merging", True), ("simple", False)]
+    ("routing", "advertisements", "seeds"),
+    [
+        ("covering", False, 1),
+        pytest.param("merging", True, 2, marks=pytest.mark.long),
+        pytest.param("simple", False, 2, marks=pytest.mark.long),
+    ],
 )
-@pytest.mark.long
-def test_one_place_at_a_time(routing: str, advertisements: bool) -> None:
+def test_one_place_at_a_time(routing: str, advertisements: bool, seeds: int) -> None:
     todo = [
         kind
         for kind, _ in kinds(walk(Specimen(routing, advertisements=advertisements).broker, ROM))
@@ -88,7 +93,7 @@ def test_one_place_at_a_time(routing: str, advertisements: bool) -> None:
     assert len(todo) > 150
     problems: list[str] = []
     for kind in todo:
-        for seed in range(2):
+        for seed in range(seeds):
             specimen = Specimen(routing, advertisements=advertisements)
             done = perturb(place_of(specimen, kind), Random(f"{kind}{seed}"))
             if done is not None:
@@ -131,6 +136,11 @@ def spoil_many(seed: int, share: float) -> None:
     expect_none([f"{one} ({replay})" for one in problems])
 
 
+def _is_announcement(effect: Effect) -> bool:
+    """Where a client is that has moved is said again and again."""
+    return isinstance(effect, Send) and isinstance(effect.message, ClientMoved)
+
+
 def test_without_a_fault_nothing_is_counted_or_said() -> None:
     for routing in ("covering", "merging", "simple", "identity", "flooding"):
         for advertisements in (False, True):
@@ -138,7 +148,7 @@ def test_without_a_fault_nothing_is_counted_or_said() -> None:
             specimen.run(8.0)  # waves are over, and what was stale is gone
             specimen.effects.clear()
             specimen.run(3 * SETTINGS.audit_seconds)
-            assert specimen.effects == []
+            assert [one for one in specimen.effects if not _is_announcement(one)] == []
             assert specimen.broker.faults.total() == 0
             assert specimen.broker.audit.count >= 2
 

@@ -51,14 +51,15 @@ class Forger:
 
     def changed(self, message: Message) -> Message:
         """A message as it arrives when some of it is wrong; what is not about tables stays."""
-        match message:
+        said: object = message  # colours wrap messages that are none of brokers without them
+        match said:
             case Tagged():
                 table = self._random.choice((0, 1, BOTH))
-                return as_message(Tagged(table, self._declaration(message.message)))
+                return as_message(Tagged(table, self._declaration(said.message)))
             case Switch():
-                return as_message(replace(message, table=self._random.choice((0, 1))))
+                return as_message(replace(said, table=self._random.choice((0, 1))))
             case Subscribe() | Unsubscribe() | Advertise() | Unadvertise():
-                return self._declaration(message)
+                return self._declaration(said)
             case _:
                 return message
 

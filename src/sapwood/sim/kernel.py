@@ -52,7 +52,8 @@ class Kernel:
             raise self._impossible(time)
         self._order += 1
         heappush(self._heap, (time, self._order, action, arguments))
-        self._heap_begins = min(self._heap_begins, time)
+        if time < self._heap_begins:  # noqa: PLR1730 - it is called for everything that happens
+            self._heap_begins = time
 
     def soon(self, time: float, action: Action, subject: Any, event: Any) -> None:
         """The same, for what mostly comes in the order of time: cheaper then.

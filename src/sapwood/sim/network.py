@@ -21,8 +21,19 @@ from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 from sapwood.protocol.broker import Broker, BrokerConfig
 from sapwood.protocol.clients import ADVERTISED, SUBSCRIBED
-from sapwood.protocol.effects import Dismiss, Forward, Reborn, Record, ResetStream, Send
+from sapwood.protocol.effects import (
+    CloseLink,
+    Dismiss,
+    Forward,
+    OpenLink,
+    Reborn,
+    Record,
+    ResetStream,
+    Send,
+    Withhold,
+)
 from sapwood.protocol.events import (
+    ChangeRequested,
     ClientDown,
     ClientUp,
     ControlReceived,
@@ -34,8 +45,16 @@ from sapwood.protocol.events import (
 )
 from sapwood.protocol.forwarding import SharedHeads
 from sapwood.protocol.invariants import fault_problems, network_problems
-from sapwood.protocol.messages import Advertise, Message, Subscribe, Unadvertise, Unsubscribe
+from sapwood.protocol.messages import (
+    Advertise,
+    Message,
+    Repeat,
+    Subscribe,
+    Unadvertise,
+    Unsubscribe,
+)
 from sapwood.protocol.neighbours import refresh_features
+from sapwood.protocol.reconfigure.messages import ChangeEnded, Kind
 from sapwood.routing.algorithms import Edge, check_edge_routing
 from sapwood.sim.client import SimulatedClient
 from sapwood.sim.kernel import Kernel
@@ -108,10 +127,17 @@ class Network:
         self.directions: dict[Edge, Direction] = {}
         self.cut: list[Direction] = []
         """What links were that are gone: their counts remain."""
+        self.changes: dict[tuple[str, int], ChangeEnded] = {}
+        """By broker and request: how the changes of the tree ended that were asked for."""
         self.deliveries: Callable[[str, bytes], None] | None = None
         """Gets the session and the frames of every delivery."""
+        self.client_features: tuple[str, ...] = ()
+        """What clients can do beyond the first release."""
+        self.asked: Callable[[str, Repeat], None] | None = None
+        """Is told which client is asked by its broker what it has declared."""
         self.watch: Callable[[str], None] | None = None
         """Is told of every broker at which something but notifications has happened."""
+        self._asked = 0
         self._stations: dict[str, Station] = {}
         self._random = random
         self._arrival = self._arrive
@@ -130,6 +156,9 @@ class Network:
             ResetStream: self._reset,
             Record: self._record_effect,
             Reborn: lambda station, effect: None,
+            Withhold: lambda station, effect: None,
+            OpenLink: self._open,
+            CloseLink: self._close,
         }
 
     # Building
@@ -143,7 +172,11 @@ class Network:
         return broker
 
     def _new_broker(self, name: str) -> Broker:
-        config = BrokerConfig(id=name, recording=self._record is not None, **self._config)
+        config = BrokerConfig(
+            id=name,
+            recording=self._record is not None,
+            **{"addresses": (f"sim://{name}",), **self._config},
+        )
         return self._make_broker(config, decode=self._decode, heads=self._heads, parse=self._parse)
 
     def add_link(
@@ -180,6 +213,29 @@ class Network:
             del self._stations[here].links[there]
         for here, there in ((a, b), (b, a)):
             self.handle(here, LinkDown(there))
+
+    def _open(self, station: Station, effect: OpenLink) -> None:
+        """A broker has another one dialled: they are linked, outside the tree.
+
+        The link is as slow, and told what is wanted in the same way, as the others of each end.
+        """
+        here, there = station.name, effect.broker
+        if there not in self.brokers or (here, there) in self.directions:
+            return
+        delay = next((one.delay for one in station.links.values()), station.door.delay)
+        routing = {(there, here): self._usual(here), (here, there): self._usual(there)}
+        self.add_link(here, there, delay, routing, in_tree=False)
+
+    def _usual(self, name: str) -> str:
+        """How a broker has its neighbours told what to send to it."""
+        broker = self.brokers[name]
+        known = [broker.neighbours[one].sends for one in broker.neighbours.tree()]
+        return known[0] if known else broker.config.routing
+
+    def _close(self, station: Station, effect: CloseLink) -> None:
+        """A broker ends a link."""
+        if (station.name, effect.neighbour) in self.directions:
+            self.cut_link(station.name, effect.neighbour)
 
     def _reset(self, station: Station, effect: ResetStream) -> None:
         """A stream begins anew: a client goes, a link comes again, without what is under way."""
@@ -221,7 +277,7 @@ class Network:
             )
             self.handle(name, up)
         for client in before.clients:
-            self.handle(name, ClientUp(client))
+            self.handle(name, ClientUp(client, self.client_features))
             for kind in (SUBSCRIBED, ADVERTISED):
                 for entry_id, filter in before.clients.claims(client, kind).items():
                     after.clients.claim(client, kind, entry_id, filter)
@@ -251,6 +307,12 @@ class Network:
         """What does not hold though it must, when nothing is under way any more."""
         return network_problems(self.brokers) + fault_problems(self.brokers)
 
+    def exchange(self, broker: str, old: Edge, new: Edge, kind: Kind = "exchange") -> int:
+        """Ask a broker to have one link of the tree exchanged for another; the request."""
+        self._asked += 1
+        self.handle(broker, ChangeRequested(self._asked, old, new, kind))
+        return self._asked
+
     # What clients do
 
     def connect(self, session: str, broker: str) -> SimulatedClient:
@@ -260,7 +322,7 @@ class Network:
         if session in self.clients or session in self.brokers:
             raise TopologyError(f"client {session}: there is a client or broker of that name")
         client = self.clients[session] = SimulatedClient(session, broker)
-        self.handle(broker, ClientUp(session))
+        self.handle(broker, ClientUp(session, self.client_features))
         return client
 
     def disconnect(self, session: str) -> None:
@@ -375,6 +437,10 @@ class Network:
             self.kernel.soon(direction.last_arrival, self._control_arrival, direction, told)
         elif effect.destination in self.clients:
             self.clients[effect.destination].answer(effect.message)
+            if self.asked is not None and isinstance(effect.message, Repeat):
+                self.asked(effect.destination, effect.message)
+        elif isinstance(effect.message, ChangeEnded):
+            self.changes[station.name, effect.message.request] = effect.message
 
     def _control_arrives(self, direction: Direction, event: Event) -> None:
         """A control message comes out of a link: it may move the next tick."""

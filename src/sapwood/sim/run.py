@@ -222,7 +222,10 @@ class Simulation:
         network, kind = self.network, action.kind
         if kind is ActionKind.CONNECT:
             self._sessions[action.client] = self._sessions.get(action.client, 0) + 1
-            network.connect(self._session(action.client), action.broker)
+            session = self._session(action.client)
+            network.connect(session, action.broker)
+            if self.stabilizing is not None:
+                self.stabilizing.connect(session)
             return
         session = self._session(action.client)
         if kind is ActionKind.PUBLISH:

@@ -9,13 +9,17 @@ from __future__ import annotations
 from random import Random
 from typing import Any, NamedTuple
 
+import msgspec
+
 from sapwood.filters.filter import Filter
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.clients import SUBSCRIBED
 from sapwood.protocol.config import BrokerConfig
+from sapwood.protocol.messages import Advertise, Subscribe
 from sapwood.protocol.stabilize.published.broker import PublishedBroker
 from sapwood.protocol.stabilize.published.settings import SchemeSettings
 from sapwood.protocol.tree import Topology
+from sapwood.sim.comparing import Comparing
 from sapwood.sim.faults import Faults
 from sapwood.sim.forging import NamedFilter
 from sapwood.sim.network import Network
@@ -48,6 +52,7 @@ class Stabilizing:
         section = scenario.stabilization
         around = scenario.control_delays(topology, delays)
         layers = 2 if scenario.routing.advertisements == "required" else 1
+        self._delay_max = around.delay_max
         self.lease = section.lease(around)
         self.bound = section.bound(around, layers)
         self._random = random
@@ -56,6 +61,7 @@ class Stabilizing:
         """By session, then by kind and id."""
         self._filters: dict[str, str] = dict([EVERYTHING])
         self._network: Network | None = None
+        self._comparing: Comparing | None = None
         self._watch: RecoveryWatch | None = None
 
     # Brokers
@@ -63,6 +69,12 @@ class Stabilizing:
     def make_broker(self, config: BrokerConfig, **shared: Any) -> Broker:
         """A broker that follows the scheme."""
         section = self.scenario.stabilization
+        if section.is_compared:
+            config = msgspec.structs.replace(
+                config,
+                stabilization=msgspec.structs.replace(section.settings, delay_max=self._delay_max),
+                client_refresh_seconds=section.refresh_period,
+            )
         if section.published is None:
             return Broker(config, **shared)
         settings = SchemeSettings(
@@ -77,6 +89,11 @@ class Stabilizing:
     def attach(self, network: Network) -> None:
         """Go with a network."""
         self._network = network
+        section = self.scenario.stabilization
+        if section.is_compared:
+            self._comparing = Comparing(
+                network, self._random, section.refresh_period, self._as_said
+            )
         if self.scenario.faults:
             kernel = network.kernel
             self._watch = RecoveryWatch(network.brokers, self.topology, lambda: kernel.now)
@@ -131,6 +148,11 @@ class Stabilizing:
 
     # What clients declare
 
+    def connect(self, session: str) -> None:
+        """A client has come."""
+        if self._comparing is not None:
+            self._comparing.include(session)
+
     def lease_of(self, session: str) -> float:
         """The lease of a client's own, zero if it has none."""
         period = self._own_lease.get(self.network.clients[session].broker)
@@ -144,7 +166,7 @@ class Stabilizing:
         self._live.setdefault(session, {})[kind, entry_id] = declaration
         self._filters.setdefault(filter.id, str(filter))
         self._expect(declaration)
-        if self.scenario.is_stabilized:
+        if self.scenario.stabilization.published is not None:
             # The first renewal comes at any time within a period: so as many come as are printed.
             self._plan(declaration, self._random.random() * self._period(declared))
 
@@ -164,6 +186,15 @@ class Stabilizing:
         for kind, entry_id in list(self._live.get(session, ())):
             self.withdraw(session, kind, entry_id)
         self._live.pop(session, None)
+
+    def _as_said(self, session: str) -> dict[str, Subscribe | Advertise]:
+        """What a client has declared, by id, as it said that."""
+        return {
+            entry_id: (Subscribe if kind == SUBSCRIBED else Advertise)(
+                entry_id, str(one.declared.filter)
+            )
+            for (kind, entry_id), one in self._live.get(session, {}).items()
+        }
 
     def _is_live(self, declaration: Declaration) -> bool:
         session, _, kind, _ = declaration.declared

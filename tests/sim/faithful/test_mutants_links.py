@@ -15,6 +15,8 @@ import pytest
 
 from protocol.link import test_admission as admission
 from sapwood.protocol.client.deliveries import Deliveries
+from sapwood.protocol.client.publishing import Publishing
+from sapwood.protocol.client.streams import Streams
 from sapwood.protocol.fences import Fences
 from sapwood.protocol.gaps import Gaps
 from sapwood.protocol.link import keepalive
@@ -126,6 +128,16 @@ def attempts_end(original: Any) -> Any:
     return fail
 
 
+def repeated_to_the_next_broker(original: Any) -> Any:
+    """What the old broker may have accepted is published once more."""
+
+    def begin_anew(self: Publishing, channel: Channel) -> Any:
+        self._handed = 0
+        return original(self, channel)
+
+    return begin_anew
+
+
 def last_welcome_wins(original: Any) -> Any:
     return lambda self, known: not known.is_untouched
 
@@ -167,6 +179,14 @@ def expected_by_everybody(original: Any) -> Any:
     return report_lost
 
 
+def astray_until_the_next_welcome(original: Any) -> Any:
+    def begin(self: Streams, welcome: Any) -> None:
+        original(self, welcome)
+        self.is_astray = False
+
+    return begin
+
+
 def restored_at_once(original: Any) -> Any:
     return property(lambda self: False)
 
@@ -195,6 +215,12 @@ MUTANTS = {
     "given up is not counted": Mutant(Channel, "miss", nothing),
     "losses are not reported": Mutant(Gaps, "_missed_here", lambda _: lambda *_: []),
     "back-off never ends": Mutant(Dialing, "_fail", attempts_end),
+    "in flight is repeated": Mutant(
+        Publishing,
+        "begin_anew",
+        repeated_to_the_next_broker,
+        scene_of(moves.test_what_the_old_broker_may_have_taken_is_not_published_again),
+    ),
     "restored at once": Mutant(
         Restoration, "is_active", restored_at_once, swarm_of(103, 105, 240, 253)
     ),
@@ -233,6 +259,12 @@ MUTANTS = {
     ),
     "every session is the next one": Mutant(
         Membership, "_report_lost", expected_by_everybody, swarm_of(19526)
+    ),
+    "what went astray is forgotten": Mutant(
+        Streams,
+        "begin",
+        astray_until_the_next_welcome,
+        scene_of(moves.test_a_hello_that_went_astray_is_told_of_at_every_later_broker),
     ),
     "credit is never withheld": Mutant(
         Flow,

@@ -13,6 +13,7 @@ import pytest
 from protocol.link import test_agreeing as agreements
 from protocol.stabilize import test_fragment as fragments
 from protocol.stabilize import test_tree as scenes
+from protocol.stabilize import test_tree_agreeing as agreeing
 from sapwood.protocol.link import membership
 from sapwood.protocol.stabilize.beacon import Offer
 from sapwood.protocol.stabilize.fragment import Fragment, Purpose
@@ -83,6 +84,16 @@ def not_sticky(original: Any) -> Any:
     return choose
 
 
+def parent_passed_over(original: Any) -> Any:
+    """Nobody looks whether the parent has answered."""
+
+    def answered(self: Fragment, purpose: int, reports: Any) -> Any:
+        parent = self.asked[purpose][0].second
+        return original(self, purpose, [one for one in reports if one.id != parent])
+
+    return answered
+
+
 MUTANTS = {
     "no hold at all": Mutant(Fragment, "has_shown", everything_shown, swarm_of(3)),
     "age ignored": Mutant(Offer, "age", never_old, swarm_of(10)),
@@ -97,6 +108,38 @@ MUTANTS = {
         "_leads_here",
         lambda original: lambda *arguments: True,
         scene_of(fragments.test_parents_in_a_circle_lead_nowhere),
+    ),
+    "one end is enough": Mutant(
+        Tree,
+        "is_shared",
+        lambda original: lambda self, name: self.carries(name),
+        scene_of(agreeing.test_a_link_that_nobody_has_taken_up_is_no_way),
+    ),
+    "never taken back": Mutant(
+        Tree,
+        "_take_back",
+        nothing_follows,
+        scene_of(agreeing.test_a_child_that_has_changed_its_mind_is_no_child),
+    ),
+    "asked for in vain, and carried": Mutant(
+        Tree,
+        "_return",
+        nothing_follows,
+        scene_of(agreeing.test_a_kept_link_that_was_asked_for_in_vain_is_held_before_it_is_a_way),
+    ),
+    "strangers go on carrying": Mutant(
+        Tree,
+        "_hold_strangers",
+        nothing_follows,
+        scene_of(
+            agreeing.test_what_does_not_hang_below_is_held_before_a_link_carries_without_a_survey
+        ),
+    ),
+    "the parent may be in the fragment": Mutant(
+        Fragment,
+        "answered",
+        parent_passed_over,
+        scene_of(fragments.test_a_parent_within_the_fragment_is_no_way_out),
     ),
     "superfluous links kept": Mutant(
         Tree, "_go_out", nothing_follows, scene_of(scenes.test_a_superfluous_link_ends)

@@ -79,6 +79,18 @@ def test_nothing_is_owed_while_the_tree_is_apart_on_the_way_and_for_a_while_afte
     assert scene.lost() == [4, 5]
 
 
+def test_a_subscriber_that_is_handed_over_is_owed_nothing_from_a_broker_that_is_apart() -> None:
+    """Both were at one broker, which left, and came back alone with what had waited for it."""
+    scene = Scene()
+    scene.publisher.homes[:] = [Home(0.0, "B3")]
+    scene.publish(9.0)
+    scene.publisher.accepted_at[1] = 11.0
+    scene.tree.look(lambda a, b: (a, b) != ("B2", "B3"), 10.0)
+    assert scene.lost() == [1]
+    scene.subscriber.homes.append(Home(9.5, "B2", is_resumed=True))
+    assert scene.lost() == []
+
+
 def test_a_loss_is_reported_to_the_subscriber_or_the_publisher() -> None:
     scene = Scene()
     scene.publish(2.0)

@@ -35,6 +35,7 @@ def test_faithful_links_deliver_the_same_on_settled_pairs() -> None:
         assert result.control_hops > 0
 
 
+@pytest.mark.slow
 def test_one_seed_gives_one_run() -> None:
     first, second = (simulation(short(), links=FAITHFUL).run() for _ in range(2))
     other = simulation(short(), seed=9, links=FAITHFUL).run()
@@ -55,8 +56,30 @@ def test_without_anybody_who_looks_no_row_is_made() -> None:
     assert result.delivered > 0
 
 
-def test_nodes_route_all_edges_alike() -> None:
+def test_nodes_make_no_exception_for_an_edge() -> None:
     text = (SCENARIOS / "branches.toml").read_text()
-    scenario = parse(text.replace('"covering"', '"covering"\nvariant = "hierarchical"', 1))
-    with pytest.raises(ScenarioError, match="links is 'faithful': nodes route peer to peer"):
+    edges = '"covering"\nedges = { "B3 -> B1" = "simple" }'
+    scenario = parse(text.replace('"covering"', edges, 1))
+    with pytest.raises(ScenarioError, match="links is 'faithful': nodes route peer to peer or"):
         simulation(scenario, links=FAITHFUL)
+
+
+def test_hierarchical_routing_goes_to_the_root_that_is_wanted() -> None:
+    """A notification goes to the root and from there where it is wanted, as over perfect links."""
+    text = (SCENARIOS / "branches.toml").read_text()
+    scenario = parse(
+        text.replace('"covering"', '"covering"\nvariant = "hierarchical"\nroot = "B3"', 1)
+    )
+    scenario = msgspec.structs.replace(scenario, duration=6.0)
+    settled = Script(scenario).settled_pairs()
+    hops = {}
+    for links in (PERFECT, FAITHFUL):
+        rows: list[Row] = []
+        run = simulation(scenario, links=links, sinks=[rows.append])
+        result = run.run()
+        assert result.violations == 0
+        assert deliveries(rows) & settled == settled
+        hops[links] = result.notification_hops
+    assert isinstance(run, FaithfulSimulation)
+    assert {node.broker.tree.root for node in run.faithful.nodes.values()} == {"B3"}
+    assert hops[FAITHFUL] == pytest.approx(hops[PERFECT], rel=0.1)

@@ -1,7 +1,7 @@
 """Any value of links and streams may be spoilt: within a bound, all carries again, and is told.
 
 One place at a time over all kinds of places, and random shares of all places at once. What every
-place is compared with is in ``spoiling``.
+place is compared with is in ``spoilt_streams``.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import re
 import pytest
 
 from expecting import expect_none
-from sim.faithful import spoiling
-from sim.faithful.spoiling import MOMENTS, Spoilt
+from sim.faithful import spoilt_streams
+from sim.faithful.spoilt_streams import MOMENTS, Spoilt
 
 pytestmark = pytest.mark.slow
 
-SEEDS = 12
-SEEDS_SLOW = 200
+SEEDS = 60
+SEEDS_LONG = 500
 BLOCK = 20
 
 KINDS_MIN = 100
@@ -31,7 +31,7 @@ def kind_of(place: str) -> str:
 def one_of_each_kind(moment: str) -> list[Spoilt]:
     """For each kind of place one that holds it, and one of its values, in turn."""
     chosen: dict[str, Spoilt] = {}
-    for number, (place, values) in enumerate(spoiling.single_places(moment).items()):
+    for number, (place, values) in enumerate(spoilt_streams.single_places(moment).items()):
         chosen.setdefault(f"{kind_of(place)} {place[:2]}", Spoilt(place, number % values))
     return list(chosen.values())
 
@@ -40,12 +40,12 @@ def problems(moment: str, chosen: list[Spoilt]) -> list[str]:
     return [
         "\n  ".join((f"{moment}: {one}", *found))
         for one in chosen
-        if (found := spoiling.problems_of(1, moment, [one]))
+        if (found := spoilt_streams.problems_of(1, moment, [one]))
     ]
 
 
 def test_there_are_places_of_every_kind() -> None:
-    kinds = {kind_of(place) for place in spoiling.single_places("slow")}
+    kinds = {kind_of(place) for place in spoilt_streams.single_places("slow")}
     assert len(kinds) > KINDS_MIN
     for part in ("Channel.", "MemorySpool.", "Peer.", "Line.", "Flow.", "Target.", "Streams."):
         assert any(kind.startswith(part) for kind in kinds), part
@@ -53,7 +53,7 @@ def test_there_are_places_of_every_kind() -> None:
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_nothing_is_wrong_or_counted_without_a_fault(moment: str) -> None:
-    scene = spoiling.Scene(1, moment)
+    scene = spoilt_streams.Scene(1, moment)
     scene.prepare()
     expect_none(list(scene.judge(scene.network.kernel.now)))
     assert scene.network.faults() == {}
@@ -84,15 +84,23 @@ def test_one_place_of_some_kinds(part: int) -> None:
     expect_none(problems("busy", one_of_each_kind("busy")[part::16]))
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
-def test_many_places_at_once(seed: int) -> None:
-    expect_none(spoiling.failures([seed]))
+OPEN = {
+    9: "a client does not come back in time to a broker that takes its session to be in use",
+    54: "what a broker sent into a link whose place in the tree was spoilt is told to nobody",
+}
+"""Seeds that show mistakes which are still to be mended (docs/explanation/healing.md)."""
+
+
+@pytest.mark.parametrize("start", range(0, SEEDS, BLOCK))
+def test_many_places_at_once(start: int) -> None:
+    seeds = [seed for seed in range(start, start + BLOCK) if seed not in OPEN]
+    expect_none(spoilt_streams.failures(seeds))
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("start", range(SEEDS, SEEDS_SLOW, BLOCK))
+@pytest.mark.parametrize("start", range(SEEDS, SEEDS_LONG, BLOCK))
 def test_many_places_at_once_often(start: int) -> None:
-    expect_none(spoiling.failures(range(start, start + BLOCK)))
+    expect_none(spoilt_streams.failures(range(start, start + BLOCK)))
 
 
 @pytest.mark.long
@@ -104,6 +112,6 @@ def test_one_place_of_each_kind(moment: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_every_place_and_value(moment: str) -> None:
-    places = spoiling.single_places(moment)
+    places = spoilt_streams.single_places(moment)
     chosen = [Spoilt(place, value) for place, count in places.items() for value in range(count)]
     expect_none(problems(moment, chosen))

@@ -401,7 +401,7 @@ def test_t4_18_without_looking_at_the_path_the_cycle_stays(
     assert world.problems()[0] == "current: cut off: B2, B3, B4"
 
 
-# --- T4.19: orders (the extension that keeps them is not built yet) ------------------------------
+# --- T4.19: orders (kept by the extension: tests of ordered_colours) -----------------------------
 
 
 def test_t4_19_without_holding_back_a_change_may_disorder() -> None:
@@ -420,7 +420,7 @@ def test_t4_19_without_holding_back_a_change_may_disorder() -> None:
     outcome = world.judge.outcome()
     assert (outcome.lost, outcome.duplicated) == (0, 0)
     assert outcome.disordered > 0
-    assert ordering_wait(3, 1.0) < world.settings.recolor_period
+    assert ordering_wait(3, 3, 1.0) < world.settings.recolor_period
 
 
 # --- T4.20: activation with the current colour ---------------------------------------------------

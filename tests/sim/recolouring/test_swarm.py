@@ -34,6 +34,7 @@ def test_all_faults_are_drawn() -> None:
     assert set(drawn) == set(FAULTS)
 
 
+@pytest.mark.slow
 def test_the_printed_form_fails_most_seeds_with_faults() -> None:
     wrong = [
         seed

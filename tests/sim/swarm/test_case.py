@@ -11,7 +11,10 @@ from sapwood.sim.swarm.case import draw_case
 from sapwood.sim.swarm.oracle import Oracle
 from sapwood.sim.swarm.plan import TELLING, Case, Do, Variant, components
 
-CASES = [draw_case(seed) for seed in range(150)]
+
+@pytest.fixture(scope="module")
+def cases() -> list[Case]:
+    return [draw_case(seed) for seed in range(150)]
 
 
 def test_a_seed_gives_one_case() -> None:
@@ -19,21 +22,22 @@ def test_a_seed_gives_one_case() -> None:
     assert draw_case(5) != draw_case(6)
 
 
-def test_every_kind_of_case_is_drawn() -> None:
-    assert {case.variant for case in CASES} == set(Variant)
-    assert {case.advertisements_required for case in CASES} == {True, False}
-    assert {case.is_cut for case in CASES} == {True, False}
-    assert {case.replaces for case in CASES} == {True, False}
-    assert {case.has_one_attribute for case in CASES} == {True, False}
-    assert {step.do for case in CASES for step in case.steps} == set(Do)
-    assert {len(case.topology.brokers) for case in CASES} == set(range(2, 17))
-    mixed = Counter(name for case in CASES for name in case.mix.values())
+def test_every_kind_of_case_is_drawn(cases: list[Case]) -> None:
+    assert {case.variant for case in cases} == set(Variant)
+    assert {case.advertisements_required for case in cases} == {True, False}
+    assert {case.is_cut for case in cases} == {True, False}
+    assert {case.replaces for case in cases} == {True, False}
+    assert {case.has_one_attribute for case in cases} == {True, False}
+    assert {step.do for case in cases for step in case.steps} == set(Do)
+    assert {len(case.topology.brokers) for case in cases} == set(range(2, 17))
+    mixed = Counter(name for case in cases for name in case.mix.values())
     assert set(mixed) == {FLOODING, *TELLING}
-    assert any(Oracle(case).expiring() for case in CASES)
+    assert any(Oracle(case).expiring() for case in cases)
 
 
-@pytest.mark.parametrize("case", CASES[:40], ids=lambda case: str(case.seed))
-def test_routing_is_valid_and_links_form_no_cycle(case: Case) -> None:
+@pytest.mark.parametrize("seed", range(40))
+def test_routing_is_valid_and_links_form_no_cycle(seed: int) -> None:
+    case = draw_case(seed)
     for algorithm in (FLOODING, *case.algorithms()):
         check_edge_routing(case.routing(algorithm))
     links = list(case.topology.links)

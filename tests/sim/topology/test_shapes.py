@@ -122,6 +122,7 @@ def test_random_trees_are_drawn_evenly() -> None:
     assert abs(chi_square(lambda random: random_tree(5, random), all_trees(5, 4))) < 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("degree_max", [2, 3])
 def test_random_trees_of_given_degree_are_drawn_evenly(degree_max: int) -> None:
     trees = all_trees(5, degree_max)

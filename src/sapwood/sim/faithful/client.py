@@ -67,10 +67,12 @@ class Answer(NamedTuple):
 
 
 class Home(NamedTuple):
-    """A stream with a broker has begun."""
+    """A stream with a broker has begun, or goes on there."""
 
     at: float
     broker: str
+    is_resumed: bool = False
+    """Whether another broker has handed the stream over."""
 
 
 class Wanted:
@@ -293,8 +295,8 @@ class FaithfulClient:
     def hear(self, output: object) -> None:
         """Take what the session tells its application."""
         if isinstance(output, Online):
-            if not output.is_resumed:
-                self.homes.append(Home(self.now, output.broker))
+            if not output.is_resumed or output.broker != self.home(self.now):
+                self.homes.append(Home(self.now, output.broker, output.is_resumed))
         elif isinstance(output, Accepted):
             for sequence in range(len(self.accepted_at) + 1, output.sequence + 1):
                 self.accepted_at[sequence] = self.now

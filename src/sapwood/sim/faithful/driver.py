@@ -160,11 +160,15 @@ class VirtualDriver:
         return True
 
     def _next_tick(self, host: Host) -> float:
-        return min(host.tick_at, host.clock.when(host.machine.deadline))
+        at = host.clock.when(host.machine.deadline)
+        return at if at < host.tick_at else host.tick_at
 
     def _schedule(self, host: Host) -> None:
-        at = max(self._next_tick(host), host.ticked_at + TICK_SECONDS_MIN, self.kernel.now)
-        if at < host.wake_at and not host.hangs:
+        wanted = self._next_tick(host)
+        if wanted >= host.wake_at or host.hangs:
+            return
+        at = max(wanted, host.ticked_at + TICK_SECONDS_MIN, self.kernel.now)
+        if at < host.wake_at:
             host.wake_at = at
             self.kernel.at(at, self._tick, host, at)
 

@@ -16,11 +16,24 @@ import msgspec
 from sapwood.errors import TopologyError
 from sapwood.filters.values import Value
 from sapwood.protocol.broker import Broker
+from sapwood.protocol.events import ChangeRequested
 from sapwood.protocol.invariants import fault_problems, network_problems
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.node import Node
 from sapwood.protocol.node_config import NodeConfig
-from sapwood.protocol.ports import ClientOrder, JoinFailed, Remember, Restart, Row, Stop, Stopped
+from sapwood.protocol.ports import (
+    ChangeAnswered,
+    ClientOrder,
+    Hint,
+    JoinFailed,
+    Remember,
+    RememberBook,
+    Restart,
+    Row,
+    Stop,
+    Stopped,
+)
+from sapwood.protocol.reconfigure.messages import ChangeEnded, Kind
 from sapwood.sim.faithful.client import FaithfulClient
 from sapwood.sim.faithful.driver import Crash, VirtualDriver
 from sapwood.sim.faithful.host import Clock, Host
@@ -35,6 +48,14 @@ FAULTS_COUNTED: Final = ("contradiction", "impossible")
 """What is counted of faults in the memory of nodes and sessions."""
 
 
+def _faults_in(counts: object) -> dict[str, int]:
+    """What a machine has counted of faults, unless that was spoilt as well."""
+    if not isinstance(counts, dict):
+        return {}
+    found = {what: counts.get(what) for what in FAULTS_COUNTED}
+    return {what: count for what, count in found.items() if isinstance(count, int)}
+
+
 class Site:
     """Where a broker lives: what outlasts its process."""
 
@@ -46,11 +67,20 @@ class Site:
         """The last one; larger at each start, and at least the time, as in a data directory."""
         self.data = Remember(())
         """What the data directory says of its neighbours."""
+        self.book: tuple[Hint, ...] = ()
+        """What it says of the addresses of others."""
+        self.book_at = 0.0
+        """When that was written."""
 
     @property
     def address(self) -> str:
         """Under which it can be dialled."""
         return address_of(self.name)
+
+    def aged_book(self, now: float) -> tuple[Hint, ...]:
+        """The addresses, with how long ago they were heard by now."""
+        replace = msgspec.structs.replace
+        return tuple(replace(one, age=one.age + now - self.book_at) for one in self.book)
 
 
 def address_of(broker: str) -> str:
@@ -78,6 +108,9 @@ class FaithfulNetwork:
         self.clients: dict[str, FaithfulClient] = {}
         self.past_faults: Counter[str] = Counter()
         """Counts of faults of the lives of brokers that have ended."""
+        self.changes: dict[tuple[str, int], ChangeEnded] = {}
+        """By broker and request: how the changes of the tree ended that were asked for."""
+        self._asked = 0
         self.join_failures: list[tuple[str, JoinFailed]] = []
         self._random = random
         self._config = dict(config or {})
@@ -88,8 +121,10 @@ class FaithfulNetwork:
             Row: self._row,
             ClientOrder: self._client_order,
             Remember: self._remember,
+            RememberBook: self._remember_book,
             Stopped: self._stopped,
             Restart: self._restart_at_once,
+            ChangeAnswered: self._change_answered,
             JoinFailed: lambda host, effect: self.join_failures.append((host.name, effect)),
         }
 
@@ -141,6 +176,7 @@ class FaithfulNetwork:
             expected=site.data.neighbours,
             expected_sessions=site.data.sessions,
             expected_parent=site.data.parent,
+            book=site.aged_book(self.kernel.now),
             former=former,
         )
         node = self.nodes[site.name] = Node(
@@ -166,7 +202,7 @@ class FaithfulNetwork:
         """A life of a broker is over; whether there was one."""
         node = self.nodes.pop(name, None)
         if node is not None:
-            self.past_faults.update({what: node.counts[what] for what in FAULTS_COUNTED})
+            self.past_faults.update(_faults_in(node.counts))
         return node is not None
 
     def _stopped(self, host: Host, effect: Stopped) -> None:
@@ -187,6 +223,25 @@ class FaithfulNetwork:
 
     def _remember(self, host: Host, effect: Remember) -> None:
         self.sites[host.name].data = effect
+
+    # Changes of the tree
+
+    def exchange(
+        self, broker: str, old: tuple[str, str], new: tuple[str, str], kind: Kind = "exchange"
+    ) -> int:
+        """Ask a broker to have one link of the tree exchanged for another; the request."""
+        self._asked += 1
+        if broker in self.nodes:
+            event = ChangeRequested(self._asked, old, new, kind)
+            self.driver.bring(self.driver.hosts[broker], event)
+        return self._asked
+
+    def _change_answered(self, host: Host, effect: ChangeAnswered) -> None:
+        self.changes[host.name, effect.answer.request] = effect.answer
+
+    def _remember_book(self, host: Host, effect: RememberBook) -> None:
+        site = self.sites[host.name]
+        site.book, site.book_at = effect.hints, self.kernel.now
 
     # Connections
 
@@ -291,7 +346,7 @@ class FaithfulNetwork:
         counts = [node.counts for node in self.nodes.values()]
         counts += [client.session.counts for client in self.clients.values()]
         for one in counts:
-            found.update({what: one[what] for what in FAULTS_COUNTED})
+            found.update(_faults_in(one))
         return {what: count for what, count in found.items() if count}
 
     # Clients

@@ -86,13 +86,16 @@ class Oracle:
     def order(self) -> Iterator[str]:
         """What was repeated, or came in the wrong order, whatever else happened.
 
-        A client that goes to another broker carries what it knows past everything that is under
-        way in the tree: then only the order of each publisher is promised.
+        A client that begins anew at another broker carries what it knows past everything that is
+        under way in the tree: then only the order of each publisher is promised. One that is
+        handed over does not.
         """
         findings = Findings(Verdict(), violations_max=5)
         rows = {name: list(_rows(name, client)) for name, client in self._clients.items()}
         judge_order(rows, findings)
-        moved = any(len(client.homes) > 1 for client in self._clients.values())
+        moved = any(
+            not home.is_resumed for client in self._clients.values() for home in client.homes[1:]
+        )
         for violation in findings.finish().violations:
             if violation.kind != OUT_OF_ORDER_CAUSAL or not moved:
                 yield str(violation)
@@ -136,7 +139,8 @@ class Oracle:
     ) -> bool:
         """Whether a publication must come to a subscription: it had settled, and stays.
 
-        A publication may have waited for a broker.
+        A publication may have waited for a broker, and the subscriber may have been handed over
+        meanwhile: what counts is the way between where both are when a broker has it.
         """
         if not (
             wanted.ended_at == inf
@@ -146,8 +150,8 @@ class Oracle:
             return False
         source = self._clients[publisher]
         taken_at = source.accepted_at.get(one.sequence, one.at)
-        home = source.home(taken_at) if source.home(taken_at) == source.home(one.at) else ""
-        return self._tree.was_whole(client.home(one.at), home, one.at, taken_at)
+        here, there = (_only_home(each, one.at, taken_at) for each in (client, source))
+        return self._tree.was_whole(here, there, one.at, taken_at)
 
     def is_reported(self, pair: Pair) -> bool:
         """Whether the publisher or the subscriber was told of a loss."""
@@ -157,6 +161,12 @@ class Oracle:
         if publisher.failed is not None and pair.sequence > publisher.session.publishing.accepted:
             return True
         return any(report.at >= pair.at for report in pair.subscription.reports)
+
+
+def _only_home(client: FaithfulClient, since: float, until: float) -> str:
+    """The broker of a client's stream from one time to another; empty if it was not the same."""
+    home = client.home(until)
+    return home if home == client.home(since) else ""
 
 
 def _rows(name: str, client: FaithfulClient) -> Iterator[Row]:

@@ -7,6 +7,8 @@ can reach each other, within a stated time; and then everything is delivered exa
 then a notification may come more than once, but not often.
 
 ``python -m sapwood.sim.faithful.redundant --seed K`` does one seed again and says what is wrong.
+With ``--family rings`` they are rings of which all there is to see is how they start, with
+``--family hubs`` sites that join two hubs and whose links are cut.
 """
 
 from __future__ import annotations
@@ -16,11 +18,14 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from random import Random
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from sapwood.protocol.stabilize.seeking import Seeking
+from sapwood.protocol.stabilize.settings import TreeSettings
 from sapwood.protocol.tree import Groups
 from sapwood.sim.faithful.network import FaithfulNetwork
 from sapwood.sim.faithful.swarm import BoundedKernel, RunawayError
+from sapwood.sim.seeds import Seeds
 
 LOOK_SECONDS: Final = 0.02
 """How often the links of the tree are looked at."""
@@ -98,6 +103,46 @@ def draw_plan(seed: int) -> Plan:
     )
 
 
+def draw_ring(seed: int) -> Plan:
+    """A ring that nothing happens to, started together or spread over a second."""
+    random = Random(f"ring {seed}")
+    names = [f"B{number}" for number in range(1, random.randint(3, 8) + 1)]
+    random.shuffle(names)
+    joins: dict[str, tuple[str, ...]] = {
+        name: (names[number - 1],) for number, name in enumerate(names)
+    }
+    spread = random.choice((0.0, 1.0))
+    starts = {name: random.uniform(0.0, spread) for name in names}
+    delay = (0.0, random.choice((0.0, 0.001, 0.02, 0.1)))
+    return Plan(seed, joins, frozenset(), starts, delay, (), 3.0)
+
+
+def draw_hubs(seed: int) -> Plan:
+    """Two hubs and sites that join both; links are cut and restored at any time."""
+    random = Random(f"hubs {seed}")
+    names = [f"B{number}" for number in range(1, random.randint(4, 7) + 1)]
+    random.shuffle(names)
+    hubs = tuple(names[:2])
+    joins: dict[str, tuple[str, ...]] = dict.fromkeys(names[2:], hubs)
+    joins[hubs[0]] = hubs[1:] if random.random() < 0.5 else ()
+    joins[hubs[1]] = ()
+    links = [(name, other) for name, others in joins.items() for other in others]
+    calm_at = random.uniform(4.0, 30.0)
+    faults = sorted(
+        Fault(
+            random.uniform(0.0, calm_at),
+            random.choice(("part", "freeze")),
+            *random.choice(links),
+            random.choice((0.05, 0.3, 2.0, 6.0, 15.0)),
+        )
+        for _ in range(random.randint(1, 4))
+    )
+    spread = random.choice((0.0, 1.0))
+    starts = {name: random.uniform(0.0, spread) for name in names}
+    delay = (0.0, random.choice((0.0, 0.001, 0.02, 0.1)))
+    return Plan(seed, joins, frozenset(names[2:]), starts, delay, tuple(faults), calm_at)
+
+
 def _ring(
     random: Random, names: Sequence[str]
 ) -> tuple[dict[str, tuple[str, ...]], frozenset[str]]:
@@ -142,10 +187,12 @@ def _draw_faults(
 class PlanRun:
     """One plan, from its start to the end of the calm."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, **config: Any) -> None:
         self.plan = plan
         self.kernel = BoundedKernel(STEPS_MAX)
-        self.network = FaithfulNetwork(Random(plan.seed), kernel=self.kernel, delay=plan.delay)
+        self.network = FaithfulNetwork(
+            Random(plan.seed), config=config, kernel=self.kernel, delay=plan.delay
+        )
         self.gone: set[str] = set()
         """Brokers that never come back."""
         self.circles: list[float] = []
@@ -157,12 +204,20 @@ class PlanRun:
         self._wrong_at = 0.0
         """When the tree was last seen to be wrong, since the last fault."""
 
+    @property
+    def heal_seconds(self) -> float:
+        """Within so long the tree is right.
+
+        Whoever has heard of brokers that are gone dials them in vain first, one at a time.
+        """
+        return HEAL_SECONDS + len(self.gone) * TreeSettings().seek_seconds
+
     # What happens
 
     def run(self) -> list[str]:
         """Everything that is wrong; nothing if it is all right."""
         healed_after = self.heal()
-        problems = [f"after {HEAL_SECONDS} s: {one}" for one in self._wrong()]
+        problems = [f"after {self.heal_seconds} s: {one}" for one in self._wrong()]
         if healed_after is not None:
             problems += self._calm()
         if self.circles:
@@ -192,7 +247,7 @@ class PlanRun:
             if name not in self.gone and name not in self.network.nodes:
                 self.network.restart(name)
                 last_fault_at = kernel.now
-        healed = self.network.driver.run_until(lambda: not list(self._wrong()), HEAL_SECONDS)
+        healed = self.network.driver.run_until(lambda: not list(self._wrong()), self.heal_seconds)
         return max(0.0, self._wrong_at - last_fault_at) if healed else None
 
     def _start(self, name: str) -> None:
@@ -276,9 +331,19 @@ class PlanRun:
         for left in nodes:
             for right in nodes:
                 is_planned = right in self.plan.joins[left]
-                if left != right and (is_planned or self.network.is_linked(left, right)):
+                is_known = self.network.is_linked(left, right) or self._seeks(left, right)
+                if left != right and (is_planned or is_known):
                     reach.join(left, right)
         return reach
+
+    def _seeks(self, left: str, right: str) -> bool:
+        """Whether a broker dials another one of which it has only heard, since somebody is lost."""
+        broker = self.network.nodes[left].broker
+        has_lost = any(
+            not broker.neighbours[name].is_connected for name in broker.neighbours.tree()
+        )
+        has_heard = any(right in one.book for one in broker.machines if isinstance(one, Seeking))
+        return has_lost and has_heard and right not in self.plan.hidden
 
     def _wrong(self) -> Iterator[str]:
         """What of the tree is not right though nothing fails any more."""
@@ -353,37 +418,40 @@ class PlanRun:
                     yield f"{publisher}:{sequence} came {count} times to {reader}"
 
 
-def problems_of(seed: int) -> list[str]:
+FAMILIES: Final = {"any": draw_plan, "rings": draw_ring, "hubs": draw_hubs}
+"""What a plan is drawn by."""
+
+
+def problems_of(seed: int, family: str = "any") -> list[str]:
     """Everything that is wrong with the plan of a seed; nothing if it is all right."""
     try:
-        return PlanRun(draw_plan(seed)).run()
+        return PlanRun(FAMILIES[family](seed)).run()
     except RunawayError as problem:
         return [f"it does not come to rest: {problem}"]
 
 
-def command(seed: int) -> str:
+def seeds_of(family: str) -> Seeds:
+    """The seeds of a family of networks."""
+    program = "python -m sapwood.sim.faithful.redundant"
+    return Seeds(
+        program if family == "any" else f"{program} --family {family}",
+        __doc__,
+        lambda seed: problems_of(seed, family),
+        lambda seed: FAMILIES[family](seed).describe(),
+    )
+
+
+def command(seed: int, family: str = "any") -> str:
     """What to type to see a seed again."""
-    return f"python -m sapwood.sim.faithful.redundant --seed {seed}"
+    return seeds_of(family).command(seed)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check one seed, or several from it on; 1 if something is wrong."""
-    parser = argparse.ArgumentParser(
-        prog="python -m sapwood.sim.faithful.redundant", description=__doc__
-    )
-    parser.add_argument("--seed", type=int, required=True, metavar="K", help="the first seed")
-    parser.add_argument("--count", type=int, default=1, metavar="N", help="how many seeds")
-    options = parser.parse_args(arguments)
-    wrong = 0
-    for seed in range(options.seed, options.seed + options.count):
-        problems = problems_of(seed)
-        if problems:
-            wrong += 1
-            lines = [f"seed {seed} ({draw_plan(seed).describe()}):", *problems[:8]]
-            sys.stdout.write("\n  ".join(lines) + f"\n  again: {command(seed)}\n")
-            sys.stdout.flush()
-    sys.stderr.write(f"{options.count} seeds, {wrong} with problems\n")
-    return 1 if wrong else 0
+    """Check seeds of a family; 1 if something is wrong."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--family", choices=FAMILIES, default="any", help="which networks")
+    chosen, others = parser.parse_known_args(arguments)
+    return seeds_of(chosen.family).main(others)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from random import Random
 from typing import Any, Final, cast
 
 from sapwood.errors import ScenarioError
+from sapwood.protocol.stabilize.settings import TreeSettings
 from sapwood.sim.faithful.network import FaithfulNetwork
 from sapwood.sim.network import Network
 from sapwood.sim.run import Result, Simulation
@@ -15,6 +16,9 @@ from sapwood.trace.recorder import Sink
 from sapwood.trace.schema import CLOCK
 
 PERFECT, FAITHFUL = "perfect", "faithful"
+
+ROOT_PRIORITY: Final = 0
+"""That of the broker that is to be the root."""
 
 FORM_SECONDS: Final = 600.0
 """Within so long all brokers are linked, and at the end everything is delivered."""
@@ -25,19 +29,22 @@ class FaithfulSimulation(Simulation):
 
     def _build(self) -> Network:
         scenario, topology = self.scenario, self.topology
-        if scenario.routing.variant != "peer-to-peer" or scenario.routing.edges:
+        routing = scenario.routing
+        if routing.edges:
             raise ScenarioError(
-                "is 'faithful': nodes route peer to peer, all edges alike; leave out "
-                "routing.variant and routing.edges, or set links = 'perfect'",
+                "is 'faithful': nodes route peer to peer or along the tree, without exceptions; "
+                "leave out routing.edges, or set links = 'perfect'",
                 "links",
             )
+        routing.build(topology)  # refuses a root that is none
         random = Random(self._random.getrandbits(64))
         network = FaithfulNetwork(
             random,
             config={
-                "routing": scenario.routing.algorithm,
+                "routing": routing.algorithm,
+                "routing_variant": routing.variant,
                 "advertisements_required": self.settings.advertisements_required,
-                "advertisement_routing": scenario.routing.advertisement_algorithm,
+                "advertisement_routing": routing.advertisement_algorithm,
             },
             record=None if self._recorder is None else self._record,
             delay=(0.0, 0.0),
@@ -46,9 +53,11 @@ class FaithfulSimulation(Simulation):
             self._recorder.now = lambda: network.kernel.now
         delays = scenario.delays(topology, self._random)
         scenario.check_settle(topology, delays)
+        root = routing.root or topology.brokers[0]
         for name in topology.brokers:
             joins = [left for left, right in topology.links if right == name]
-            network.add_broker(name, tuple(joins))
+            priority = ROOT_PRIORITY if name == root else TreeSettings().priority
+            network.add_broker(name, tuple(joins), tree=TreeSettings(priority=priority))
         for left, right in topology.links:
             for route in network.driver.both_routes(left, right):
                 route.sample = delays.link(left, right).sample

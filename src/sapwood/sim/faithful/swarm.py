@@ -10,9 +10,8 @@ delivered exactly once.
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from random import Random
@@ -22,11 +21,13 @@ import msgspec
 
 from sapwood.protocol.link.handshake import SLOW_CONSUMER
 from sapwood.protocol.stabilize.settings import StabilizationSettings
+from sapwood.routing.algorithms import PEER_TO_PEER
 from sapwood.sim.faithful.case import Case, Do, Step, draw_case
 from sapwood.sim.faithful.driver import StuckError
 from sapwood.sim.faithful.network import FaithfulNetwork
 from sapwood.sim.faithful.oracle import Oracle, Tree
 from sapwood.sim.kernel import Action, Kernel
+from sapwood.sim.seeds import Seeds
 
 RECOVER_SECONDS: Final = 60.0
 """Within so long after the last fault everything is back."""
@@ -78,7 +79,7 @@ class BoundedKernel(Kernel):
 
     def at(self, time: float, action: Action, *arguments: Any) -> None:
         """Let an action happen at a time, unless there were too many."""
-        if self.steps > self._steps_max:
+        if self._order > self._steps_max and self.steps > self._steps_max:
             raise RunawayError(f"more than {self._steps_max} events")
         super().at(time, action, *arguments)
 
@@ -86,7 +87,7 @@ class BoundedKernel(Kernel):
 class CaseRun:
     """One case, from its start to the end of the calm."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: Case, *, routing_variant: str = PEER_TO_PEER) -> None:
         self.case = case
         self.tree = Tree(case.edges, TREE_SECONDS)
         self._looks = 0
@@ -95,6 +96,7 @@ class CaseRun:
             Random(case.seed),
             config={
                 "routing": case.routing,
+                "routing_variant": routing_variant,
                 "restore_seconds": case.restore_seconds,
                 "link": case.link,
                 "client": msgspec.structs.replace(case.client, refresh_seconds=REFRESH_SECONDS),
@@ -212,7 +214,7 @@ class CaseRun:
         """The faults are over: everything comes back."""
         network, case = self.network, self.case
         for name in case.brokers:  # one that was asked to end may have taken longer than planned
-            network.driver.run_until(partial(self._is_not_stopping, name), 10.0)
+            network.driver.run_until(partial(self._is_not_stopping, name), 20.0)
             network.restart(name)
         if network.driver.run_until(self._is_whole, RECOVER_SECONDS):
             if not network.driver.run_until(network.is_idle, DRAIN_SECONDS):
@@ -226,7 +228,7 @@ class CaseRun:
                 yield f"client {name} has no connection"
 
     def _is_not_stopping(self, name: str) -> bool:
-        return name not in self.network.nodes or not self.network.nodes[name].is_stopping
+        return name not in self.network.nodes or not self.network.nodes[name].ending.is_begun
 
     def _is_whole(self) -> bool:
         network = self.network
@@ -306,46 +308,21 @@ def _listed(what: str, found: list[str]) -> list[str]:
     return [f"{what}: {len(found)} ({'; '.join(found[:SHOWN_MAX])})"] if found else []
 
 
-def problems_of(seed: int) -> list[str]:
+def problems_of(seed: int, *, routing_variant: str = PEER_TO_PEER) -> list[str]:
     """Everything that is wrong with the case of a seed; nothing if it is all right."""
     try:
-        return CaseRun(draw_case(seed)).run()
+        return CaseRun(draw_case(seed), routing_variant=routing_variant).run()
     except (RunawayError, StuckError) as problem:
         return [f"it does not come to rest: {problem}"]
 
 
-def command(seed: int) -> str:
-    """What to type to see a seed again."""
-    return f"python -m sapwood.sim.faithful.swarm --seed {seed}"
-
-
-def failures(seeds: Iterable[int], check: Callable[[int], list[str]] = problems_of) -> list[str]:
-    """One text for each seed with a problem: what is wrong, and how to see it again."""
-    found = []
-    for seed in seeds:
-        problems = check(seed)
-        if problems:
-            lines = [f"seed {seed} ({draw_case(seed).describe()}):", *problems[:10]]
-            found.append("\n  ".join(lines) + f"\n  again: {command(seed)}")
-    return found
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Check one seed, or several from it on; 1 if something is wrong."""
-    parser = argparse.ArgumentParser(
-        prog="python -m sapwood.sim.faithful.swarm", description=__doc__
-    )
-    parser.add_argument("--seed", type=int, required=True, metavar="K", help="the first seed")
-    parser.add_argument("--count", type=int, default=1, metavar="N", help="how many seeds")
-    options = parser.parse_args(arguments)
-    wrong = 0
-    for seed in range(options.seed, options.seed + options.count):
-        for text in failures([seed]):
-            wrong += 1
-            sys.stdout.write(f"{text}\n")
-            sys.stdout.flush()
-    sys.stderr.write(f"{options.count} seeds, {wrong} with problems\n")
-    return 1 if wrong else 0
+SEEDS: Final = Seeds(
+    "python -m sapwood.sim.faithful.swarm",
+    __doc__,
+    problems_of,
+    lambda seed: draw_case(seed).describe(),
+)
+command, failures, main = SEEDS.command, SEEDS.failures, SEEDS.main
 
 
 if __name__ == "__main__":

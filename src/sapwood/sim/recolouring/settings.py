@@ -15,7 +15,7 @@ from sapwood.analysis.stabilization.published import (
 from sapwood.errors import ParameterError
 from sapwood.sim.parameters import check_at_least, check_order, check_positive
 
-VARIANTS = ("corrected", "printed", "as fault")
+VARIANTS = ("corrected", "printed", "as fault", "fifo", "causal")
 FAULTS = ("none", "perturbed", "forgotten", "lost", "root lost", "cut", "messages")
 CYCLIC_FAULTS = ("perturbed", "messages")
 """Those after which the pointers may close cycles."""
@@ -26,7 +26,8 @@ class RecolouringSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
 
     seed: int = 0
     variant: str = "corrected"
-    """The tree with three colours, `corrected` or `printed`; or `as fault`, the baseline."""
+    """The tree with three colours, `corrected` or `printed`, corrected and with `fifo` or `causal`
+    order over changes; or `as fault`, the baseline."""
     fault: str = "perturbed"
     share: float = 1.0
     """Of the brokers: how many a fault perturbs."""

@@ -9,10 +9,9 @@ published later than that is delivered once.
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Iterable, Iterator, Sequence
 from random import Random
+from typing import Final
 
 from sapwood.sim.recolouring.run import run
 from sapwood.sim.recolouring.settings import (
@@ -21,8 +20,8 @@ from sapwood.sim.recolouring.settings import (
     RecolouringResult,
     RecolouringSettings,
 )
+from sapwood.sim.seeds import Seeds
 
-COMMAND = "python -m sapwood.sim.recolouring.swarm"
 DELAYS = ((0.02, 0.4), (0.1, 1.0), (0.2, 0.2))
 
 
@@ -71,28 +70,15 @@ def wrong(result: RecolouringResult) -> list[str]:
     return found
 
 
-def failures(seeds: Iterable[int]) -> Iterator[str]:
-    """What is wrong, with the command that shows it again."""
-    for seed in seeds:
-        settings = draw(seed)
-        found = wrong(run(settings))
-        if found:
-            yield f"{settings.fault}: {'; '.join(found)}\n  again: {COMMAND} --seed {seed}"
+def problems_of(seed: int) -> list[str]:
+    """Everything that is wrong with the run of a seed; nothing if it is all right."""
+    return wrong(run(draw(seed)))
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Check one seed, or several from it on; 1 if something is wrong."""
-    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
-    parser.add_argument("--seed", type=int, required=True, metavar="K", help="the first seed")
-    parser.add_argument("--count", type=int, default=1, metavar="N", help="how many seeds")
-    options = parser.parse_args(arguments)
-    count = 0
-    for text in failures(range(options.seed, options.seed + options.count)):
-        count += 1
-        sys.stdout.write(f"{text}\n")
-        sys.stdout.flush()
-    sys.stderr.write(f"{options.count} seeds, {count} with problems\n")
-    return 1 if count else 0
+SEEDS: Final = Seeds(
+    "python -m sapwood.sim.recolouring.swarm", __doc__, problems_of, lambda seed: draw(seed).fault
+)
+failures, main = SEEDS.failures, SEEDS.main
 
 
 if __name__ == "__main__":

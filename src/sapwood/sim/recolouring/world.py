@@ -20,6 +20,7 @@ from sapwood.protocol.stabilize.published.colour_messages import (
     Tick,
 )
 from sapwood.protocol.stabilize.published.colour_parts import ColourConfig, ColourState
+from sapwood.protocol.stabilize.published.ordered_colours import CausalColours, FifoColours
 from sapwood.protocol.stabilize.published.reconfiguration_as_fault import ReconfigurationAsFault
 from sapwood.protocol.stabilize.published.three_colours import ThreeColours
 from sapwood.protocol.stabilize.published.three_colours_printed import PrintedColours
@@ -34,6 +35,8 @@ TYPES: Mapping[str, type[PrintedColours]] = {
     "corrected": ThreeColours,
     "printed": PrintedColours,
     "as fault": ReconfigurationAsFault,
+    "fifo": FifoColours,
+    "causal": CausalColours,
 }
 TOPICS = 4
 

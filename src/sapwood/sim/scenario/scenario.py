@@ -258,7 +258,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     @property
     def is_stabilized(self) -> bool:
-        """Whether a published scheme keeps the tables right."""
+        """Whether a scheme keeps the tables right."""
         return self.stabilization.scheme != OFF
 
     @property

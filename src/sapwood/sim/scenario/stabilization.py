@@ -6,14 +6,21 @@ from typing import Literal
 
 import msgspec
 
+from sapwood.analysis.stabilization import network_of
+from sapwood.analysis.stabilization.bounds import tables_time
 from sapwood.errors import ScenarioError
+from sapwood.protocol.stabilize.periods import periods_of
 from sapwood.protocol.stabilize.published.bounds import Delays
 from sapwood.protocol.stabilize.published.renewing import RenewalPlan
 from sapwood.protocol.stabilize.published.schemes import SCHEMES, Scheme
+from sapwood.protocol.stabilize.settings import NO_PROTOCOL, StabilizationSettings
 from sapwood.sim.parameters import check_at_least, check_positive
 from sapwood.sim.scenario.errors import choices
 
 OFF = "off"
+
+COMPARED = ("digest", "batch", "hop-lease")
+"""The schemes of living brokers, which neighbours refresh between each other."""
 
 MARGIN = 0.01
 """By how much of the refresh period a lease is longer than it has to be, unless it is given."""
@@ -49,7 +56,7 @@ class StabilizationSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
     periods: list[PeriodSection] = []
 
     def __post_init__(self) -> None:
-        known = [OFF, *SCHEMES]
+        known = [OFF, *COMPARED, *SCHEMES]
         if self.scheme not in known:
             raise ScenarioError(
                 f"is {self.scheme!r}; {choices(self.scheme, known)}", "stabilization.scheme"
@@ -61,10 +68,37 @@ class StabilizationSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
         check_positive("refresh_period_min", self.refresh_period_min)
         if self.periods and not self.scheme.startswith("lease"):
             raise ScenarioError("goes with leases only", "stabilization.periods")
+        if self.is_compared:
+            for key, is_given in (
+                ("lease_period", self.lease_period is not None),
+                ("unsubscriptions", self.unsubscriptions != "told"),
+                ("renewal_rate", self.renewal_rate != 0),
+            ):
+                if is_given:
+                    raise ScenarioError(
+                        f"goes with the schemes of the papers only, not with {self.scheme!r}",
+                        f"stabilization.{key}",
+                    )
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether the scheme is one of living brokers."""
+        return self.scheme in COMPARED
+
+    @property
+    def settings(self) -> StabilizationSettings:
+        """What living brokers are told of such a scheme."""
+        return msgspec.convert(
+            {
+                "refresh": self.scheme if self.is_compared else OFF,
+                "refresh_seconds": self.refresh_period,
+            },
+            StabilizationSettings,
+        )
 
     @property
     def published(self) -> Scheme | None:
-        """The scheme, if there is one."""
+        """The scheme, if it is one of the papers."""
         return SCHEMES.get(self.scheme)
 
     @property
@@ -97,12 +131,27 @@ class StabilizationSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
 
         The slowest subscription decides.
         """
+        if self.is_compared:
+            return self._compared_bound(delays, layers)
         scheme = self.published
         if scheme is None:
             return None
         pairs = [(self.refresh_period, self.lease(delays))]
         pairs += [(one.refresh_period, one.lease_period) for one in self.periods]
         return layers * max(scheme.bound(refresh, lease, delays) for refresh, lease in pairs)
+
+    def _compared_bound(self, delays: Delays, layers: int) -> float:
+        """The time of tables (Δr): brokers are not struck in what they derive from them."""
+        network = network_of(
+            delays.diameter + 1,
+            diameter=delays.diameter,
+            delay_max=delays.delay_max,
+            delay_min=delays.delay_min,
+        )
+        periods = periods_of(
+            self.settings, NO_PROTOCOL, self.refresh_period, has_advertisements=layers > 1
+        )
+        return tables_time(network, periods)
 
 
 def _check_lease(scheme: Scheme, refresh: float, lease: float, delays: Delays, key: str) -> None:

@@ -13,17 +13,16 @@ to deliver; by what flooding delivers; and by comparing traffic and tables of th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from sapwood.routing.algorithms import FLOODING
+from sapwood.sim.seeds import Seeds
 from sapwood.sim.swarm.case import draw_case
 from sapwood.sim.swarm.case_run import CaseRun, Outcome, Pair, RunawayError
 from sapwood.sim.swarm.oracle import Oracle
 from sapwood.sim.swarm.plan import PHASE_SECONDS, Case, Do, Variant
 from sapwood.trace.judge.verdict import LOST, UNEXPECTED
-
-COMMAND = "python -m sapwood.sim.swarm"
-"""What runs the swarm."""
 
 
 def problems_of(seed: int) -> list[str]:
@@ -131,17 +130,7 @@ def _listed(what: str, pairs: set[Pair]) -> list[str]:
     return [f"{what}: {len(pairs)} pairs ({shown})"] if pairs else []
 
 
-def command(seed: int) -> str:
-    """What to type to see a seed again."""
-    return f"{COMMAND} --seed {seed}"
-
-
-def failures(seeds: Iterable[int], check: Callable[[int], list[str]] = problems_of) -> list[str]:
-    """One text for each seed with a problem: what is wrong, and how to see it again."""
-    found = []
-    for seed in seeds:
-        problems = check(seed)
-        if problems:
-            lines = [f"seed {seed} ({draw_case(seed).describe()}):", *problems[:10]]
-            found.append("\n  ".join(lines) + f"\n  again: {command(seed)}")
-    return found
+SEEDS: Final = Seeds(
+    "python -m sapwood.sim.swarm", __doc__, problems_of, lambda seed: draw_case(seed).describe()
+)
+command, failures = SEEDS.command, SEEDS.failures

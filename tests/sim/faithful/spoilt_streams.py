@@ -4,12 +4,11 @@ A network of two brokers and four clients with notifications in both directions;
 values in memory change. Within a stated time the links carry again: what is published from then on
 arrives exactly once and in order, and whoever may have missed something before was told.
 
-``python tests/sim/faithful/spoiling.py --seed K`` does a random one again.
+``python tests/sim/faithful/spoilt_streams.py --seed K`` does a random one again.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import inf, nan
@@ -20,6 +19,7 @@ from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.link.spool import FrameRun
 from sapwood.protocol.stabilize.settings import StabilizationSettings
 from sapwood.sim.faithful.network import FaithfulNetwork
+from sapwood.sim.seeds import Seeds
 
 CHECK_SECONDS = 2.0
 BOUND = CHECK_SECONDS + 1.0 + 3.0 + 1.0 + 3.0 + 5.0
@@ -320,7 +320,7 @@ def problems_of(seed: int, moment: str, chosen: Iterable[Spoilt]) -> list[str]:
     scene.prepare()
     done = scene.spoil(chosen)
     found = list(scene.judge(scene.network.kernel.now))
-    return [*done, *found[:6]] if found else []
+    return [*found[:6], *done] if found else []
 
 
 def single_places(moment: str, seed: int = 1) -> Mapping[str, int]:
@@ -343,31 +343,17 @@ def draw(seed: int) -> tuple[str, list[Spoilt]]:
     ]
 
 
-def failures(seeds: Iterable[int]) -> list[str]:
-    """One text for each seed with a problem, and how to see it again."""
-    found = []
-    for seed in seeds:
-        moment, chosen = draw(seed)
-        problems = problems_of(seed, moment, chosen)
-        if problems:
-            again = f"python tests/sim/faithful/spoiling.py --seed {seed}"
-            found.append("\n  ".join([f"seed {seed}, {moment}:", *problems, f"again: {again}"]))
-    return found
+def failure_of(seed: int) -> list[str]:
+    """What is wrong with what a seed spoils; nothing if all is right again."""
+    moment, chosen = draw(seed)
+    return problems_of(seed, moment, chosen)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--count", type=int, default=1)
-    options = parser.parse_args()
-    wrong = 0
-    for seed in range(options.seed, options.seed + options.count):
-        for text in failures([seed]):
-            wrong += 1
-            sys.stdout.write(f"{text}\n")
-            sys.stdout.flush()
-    return 1 if wrong else 0
+SEEDS = Seeds(
+    "python tests/sim/faithful/spoilt_streams.py", __doc__, failure_of, lambda s: draw(s)[0]
+)
+failures = SEEDS.failures
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(SEEDS.main())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sapwood.sim.faithful.spoiling import (
+from marking import many
+from sapwood.sim.faithful.spoilt_tree import (
     SpoiledRun,
     command,
     draw_calm_plan,
@@ -24,7 +25,7 @@ def test_a_spoiled_tree_is_right_again_in_time(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 200))
+@pytest.mark.parametrize("seed", many(range(100, 200), slow=50))
 def test_many_spoiled_trees(seed: int) -> None:
     assert problems_of(seed) == [], command(seed)
 
@@ -37,9 +38,9 @@ def test_very_many_spoiled_trees(first: int) -> None:
 
 
 def test_something_is_spoiled_and_mended() -> None:
-    runs: list[SpoiledRun] = []
-    for seed in QUICK:
-        problems_of(seed, runs.append)
+    runs = [SpoiledRun(draw_calm_plan(seed)) for seed in QUICK]
+    for run in runs:
+        run.run()
     assert any(run.spoiled for run in runs)
     assert any(run.healed_after and run.healed_after > 0.2 for run in runs)
     assert all(run.seconds_to_heal() < 60.0 for run in runs)
@@ -56,5 +57,5 @@ def test_what_is_wrong_is_said_with_how_to_see_it_again(
     monkeypatch.setattr(SpoiledRun, "run", lambda self: ["it is wrong"])
     assert main(["--seed", "3"]) == 1
     out, err = capsys.readouterr()
-    assert "  it is wrong\n  again: python -m sapwood.sim.faithful.spoiling --seed 3\n" in out
+    assert "  it is wrong\n  again: python -m sapwood.sim.faithful.spoilt_tree --seed 3\n" in out
     assert err.startswith("1 seeds, 1 with problems")

@@ -5,25 +5,26 @@ values in everything that the tree is kept by: parents, roots, paths, offers, ti
 and surveys. What must hold: nothing raises; within a stated time the tree is right again
 (`seconds_to_heal`), and it stays so.
 
-``python -m sapwood.sim.faithful.spoiling --seed K`` does one seed again and says what is wrong.
+``python -m sapwood.sim.faithful.spoilt_tree --seed K`` does one seed again and says what is wrong.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from random import Random
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from sapwood.protocol.node import Node
 from sapwood.protocol.ports import TICK_SECONDS
 from sapwood.protocol.stabilize.beacon import Beacon, Offer
+from sapwood.protocol.stabilize.book import Book, Known
 from sapwood.protocol.stabilize.fragment import Purpose, Subject
 from sapwood.protocol.stabilize.seeking import Seeking
 from sapwood.protocol.stabilize.timing import Timing
 from sapwood.sim.faithful.redundant import HEAL_SECONDS, Plan, PlanRun, draw_plan
 from sapwood.sim.faithful.swarm import RunawayError
+from sapwood.sim.seeds import Seeds
 
 Drawn = TypeVar("Drawn")
 
@@ -142,7 +143,13 @@ class Spoiler:
 
     def _spoil_seeking(self, node: Node, now: float) -> None:
         (seeking,) = (one for one in node.broker.machines if isinstance(one, Seeking))
-        seeking.book = {name: (self._some(self._names),) for name in self._names if self._is_so()}
+        seeking.book = Book(
+            (name, Known((self._some(self._names),), self._time(now)))
+            for name in self._names
+            if self._is_so()
+        )
+        seeking.awaited = {name: self._time(now) for name in self._names if self._is_so()}
+        seeking.save_at, seeking.saved_at = self._time(now), self._time(now)
         seeking.seek_at = self._time(now)
         seeking.sought = {name: self._time(now) for name in self._names if self._is_so()}
 
@@ -218,48 +225,21 @@ def draw_calm_plan(seed: int) -> Plan:
     )
 
 
-def problems_of(seed: int, report: Callable[[Any], None] = lambda run: None) -> list[str]:
+def problems_of(seed: int) -> list[str]:
     """Everything that is wrong with a seed; nothing if it is all right."""
-    run = SpoiledRun(draw_calm_plan(seed))
     try:
-        problems = run.run()
+        return SpoiledRun(draw_calm_plan(seed)).run()
     except RunawayError as problem:
         return [f"it does not come to rest: {problem}"]
-    report(run)
-    return problems
 
 
-def command(seed: int) -> str:
-    """What to type to see a seed again."""
-    return f"python -m sapwood.sim.faithful.spoiling --seed {seed}"
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Check one seed, or several from it on; 1 if something is wrong."""
-    parser = argparse.ArgumentParser(
-        prog="python -m sapwood.sim.faithful.spoiling", description=__doc__
-    )
-    parser.add_argument("--seed", type=int, required=True, metavar="K", help="the first seed")
-    parser.add_argument("--count", type=int, default=1, metavar="N", help="how many seeds")
-    options = parser.parse_args(arguments)
-    wrong = 0
-    longest = 0.0
-
-    def note(run: SpoiledRun) -> None:
-        nonlocal longest
-        longest = max(longest, run.healed_after or 0.0)
-
-    for seed in range(options.seed, options.seed + options.count):
-        problems = problems_of(seed, note)
-        if problems:
-            wrong += 1
-            lines = [f"seed {seed} ({draw_calm_plan(seed).describe()}):", *problems[:8]]
-            sys.stdout.write("\n  ".join(lines) + f"\n  again: {command(seed)}\n")
-            sys.stdout.flush()
-    sys.stderr.write(
-        f"{options.count} seeds, {wrong} with problems; right after {longest:.1f} s at most\n"
-    )
-    return 1 if wrong else 0
+SEEDS: Final = Seeds(
+    "python -m sapwood.sim.faithful.spoilt_tree",
+    __doc__,
+    problems_of,
+    lambda seed: draw_calm_plan(seed).describe(),
+)
+command, failures, main = SEEDS.command, SEEDS.failures, SEEDS.main
 
 
 if __name__ == "__main__":
