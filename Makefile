@@ -13,6 +13,11 @@ RUN     := $(VENV)/.installed-run
 DEV     := $(VENV)/.installed-dev
 DOCS    := $(VENV)/.installed-docs
 PYTEST  := $(BIN)/python -m pytest -n $(JOBS)
+QUICK   := -q -m "not slow and not long" --hypothesis-profile=quick --dist=worksteal
+
+# What Python has compiled is kept, whatever the environment says: every process of the tests
+# would compile all of it anew, which takes longer than most tests.
+unexport PYTHONDONTWRITEBYTECODE
 
 # A .venv that was moved, half made, or whose interpreter is gone is made again.
 HERE    := $(shell cat $(MADE) 2>/dev/null)
@@ -36,7 +41,7 @@ run: $(RUN) ## run the main job: a network of broker processes at work, and the 
 	$(BIN)/sapwood demo
 
 check: lint ## lint, types, layers and quick tests: under a minute
-	$(PYTEST) -q -m "not slow and not long" --hypothesis-profile=quick
+	$(PYTEST) $(QUICK) --durations=10 --durations-min=1
 
 lint: $(DEV) ## only the static part of check
 	$(BIN)/ruff check

@@ -7,6 +7,7 @@ what it finds goes into the test as an `@example`.
 
 from __future__ import annotations
 
+import gc
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ _SLOW_MACHINES = [HealthCheck.too_slow]
 
 settings.register_profile(
     "quick",
-    max_examples=30,
+    max_examples=12,
     deadline=None,
     derandomize=True,
     database=None,
@@ -75,17 +76,37 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.timeout(SPARK_SECONDS_MAX))
 
 
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay to the end: the collector of garbage need not look at them."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """At the end everything goes, or else extensions complain of what they never get back."""
+    gc.unfreeze()
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Where tests are spread over processes, keep those together that share what is slow to start.
 
     The marks by which xdist would do it have no effect with the structured node ids of pytest 9.
+    Quick tests share nothing of the kind: `make check` lets processes steal work from each other.
     """
     from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
     class Together(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             return _group_of(nodeid) or nodeid
+
+        def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+            # What is done is forgotten, or else all of it would be counted after every test.
+            super().mark_test_complete(node, item_index, duration)
+            assigned = self.assigned_work[node]
+            scope = self._split_scope(self.registered_collections[node][item_index])
+            if all(assigned[scope].values()):
+                del assigned[scope]
 
     return Together(config, log) if config.getvalue("dist") == "load" else None
 

@@ -7,6 +7,7 @@ import importlib
 from pathlib import Path
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 import doccheck
 from expecting import expect_none
@@ -19,6 +20,13 @@ MODULES_WITH_EXAMPLES = [
     path for path in sorted((ROOT / "src").rglob("*.py")) if ">>> " in path.read_text()
 ]
 
+SLOW = {
+    "docs/how-to/clients.md",
+    "docs/tutorial/first-network.md",
+    "src/sapwood/testing/__init__.py",
+}
+"""Whose examples run whole networks, and take seconds."""
+
 
 def page_id(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
@@ -29,7 +37,14 @@ def test_links_lead_somewhere(page: Path) -> None:
     expect_none(doccheck.broken_links(page))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def with_examples(paths: list[Path]) -> list[ParameterSet]:
+    return [
+        pytest.param(path, marks=[pytest.mark.slow] if page_id(path) in SLOW else [])
+        for path in paths
+    ]
+
+
+@pytest.mark.parametrize("page", with_examples(PAGES), ids=page_id)
 def test_examples_do_what_they_show(page: Path) -> None:
     expect_none(doccheck.wrong_examples(page, run))
 
@@ -39,11 +54,15 @@ def test_every_page_is_in_its_index(index: Path) -> None:
     expect_none(doccheck.unlisted_pages(index))
 
 
-@pytest.mark.parametrize("path", MODULES_WITH_EXAMPLES, ids=page_id)
+@pytest.mark.parametrize("path", with_examples(MODULES_WITH_EXAMPLES), ids=page_id)
 def test_examples_in_docstrings_are_true(path: Path) -> None:
     name = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
     result = doctest.testmod(importlib.import_module(name.removesuffix(".__init__")))
     assert (result.failed, result.attempted > 0) == (0, True)
+
+
+def test_what_is_slow_is_still_there() -> None:
+    assert {page_id(path) for path in (*PAGES, *MODULES_WITH_EXAMPLES)} >= SLOW
 
 
 def test_the_changelog_is_kept() -> None:

@@ -111,7 +111,10 @@ def test_a_long_module_is_found(tmp_path: Path) -> None:
 def test_a_module_without_docstring_is_found(tmp_path: Path) -> None:
     path = write(tmp_path / "a.py", "x = 1\n")
     assert tidy.missing_docstring(path) == [f"{path}: no module docstring"]
-    assert tidy.missing_docstring(write(tmp_path / "b.py", '"""About b."""\n')) == []
+    about = '# A comment.\n\n"""About b.\n\nAnd more.\n"""\n'
+    assert tidy.missing_docstring(write(tmp_path / "b.py", about)) == []
+    for text in ("", '""\n', "# A comment.\n"):
+        assert tidy.missing_docstring(write(tmp_path / "c.py", text)) != []
 
 
 def test_an_untested_module_is_found(tmp_path: Path) -> None:

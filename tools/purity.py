@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 PURE_LAYERS = (
@@ -43,6 +44,8 @@ CLOCK_CALLS = frozenset(
 )  # fmt: skip
 """As `_resolved` writes them: in parentheses where the class itself was imported."""
 
+_CALLED = frozenset({"Random", *(name.rpartition(".")[2] for name in CLOCK_CALLS)})
+
 ONLY_IN = {
     "pandas": ("pipeline",),
     "pyarrow": ("trace", "pipeline", "bench"),
@@ -60,8 +63,17 @@ def layer_of(path: Path, source: Path) -> str:
     return path.relative_to(source).parts[0].removesuffix(".py")
 
 
-def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def imported(path: Path) -> tuple[tuple[int, str], ...]:
     """Line and dotted name of everything a module imports, `from a import b` as `a.b`."""
+    return _imported(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _imported(text: str) -> tuple[tuple[int, str], ...]:
+    return tuple(_imports(ast.parse(text)))
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
@@ -74,14 +86,14 @@ def impurities(path: Path) -> list[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     problems = [
         f"{path}:{line}: a pure layer imports {name}"
-        for line, name in imported(tree)
+        for line, name in imported(path)
         if name.split(".")[0] in IMPURE_MODULES or not _is_pure_random(name)
     ]
     modules = module_names(tree)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and not _is_pure_random(_resolved(node, modules)):
+        if isinstance(node, ast.Attribute) and not _is_pure_random(_random_name(node, modules)):
             problems.append(f"{path}:{node.lineno}: {ast.unparse(node)} was not injected")
-        elif isinstance(node, ast.Call):
+        elif isinstance(node, ast.Call) and _last_name(node.func) in _CALLED:
             name = _resolved(node.func, modules)
             if name in CLOCK_CALLS:
                 problems.append(f"{path}:{node.lineno}: {name}() reads a clock")
@@ -99,6 +111,23 @@ def module_names(tree: ast.Module) -> dict[str, str]:
                 top = alias.name.partition(".")[0]
                 bound[alias.asname or top] = alias.name if alias.asname else top
     return bound
+
+
+def _last_name(node: ast.expr) -> str:
+    """What stands behind the last dot of a name."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _random_name(node: ast.Attribute, modules: dict[str, str]) -> str:
+    """The dotted name of an attribute of something called ``random``; of others nothing.
+
+    To resolve a name takes long, and there are many.
+    """
+    last = _last_name(node.value)
+    is_random = modules.get(last, last).rpartition(".")[2] == "random"
+    return _resolved(node, modules) if is_random else ""
 
 
 def _resolved(node: ast.expr, modules: dict[str, str]) -> str:
@@ -123,10 +152,9 @@ def _is_pure_random(name: str) -> bool:
 
 def misplaced_libraries(path: Path, layer: str) -> list[str]:
     """Imports of a library by a layer that is not about it."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     return [
         f"{path}:{line}: only {' and '.join(ONLY_IN[top])} may import {top}"
-        for line, name in imported(tree)
+        for line, name in imported(path)
         if (top := name.split(".")[0]) in ONLY_IN and layer not in ONLY_IN[top]
     ]
 
@@ -137,11 +165,10 @@ def facade_imports(path: Path, source: Path) -> list[str]:
     `from sapwood import Filter` runs the package's lazy lookups and hides which layer is
     meant; inside, one names the module.
     """
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     below = {child.name.removesuffix(".py") for child in source.iterdir()}
     return [
         f"{path}:{line}: import from the module that defines it, not from the package's face"
-        for line, name in imported(tree)
+        for line, name in imported(path)
         if name.split(".")[0] == source.name
         and (name == source.name or name.split(".")[1] not in below)
     ]

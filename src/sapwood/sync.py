@@ -10,7 +10,7 @@ import asyncio
 import importlib.util
 import threading
 from collections import deque
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
@@ -20,6 +20,7 @@ from sapwood.filters.ids import NotificationId
 from sapwood.filters.notification import Notification
 from sapwood.filters.values import Value
 from sapwood.protocol.messages import Surveyed
+from sapwood.protocol.reconfigure.asking import TreeChangeEnded, TreeChangeProgress, Wish
 from sapwood.runtime import client
 from sapwood.runtime.client import Gap, Item
 
@@ -285,6 +286,19 @@ class Bus:
     def survey(self) -> Surveyed:
         """Every broker that can be reached, with its neighbours: the tree as it is."""
         return self._loop.call(self._inner.survey())
+
+    def change_tree(
+        self,
+        wish: Wish,
+        links: Sequence[tuple[str, str]] = (),
+        broker: str = "",
+        on_progress: Callable[[TreeChangeProgress], None] | None = None,
+    ) -> TreeChangeEnded:
+        """Change the tree of brokers while it carries notifications: none is lost or repeated.
+
+        Progress is told from the thread of the event loop.
+        """
+        return self._loop.call(self._inner.change_tree(wish, links, broker, on_progress))
 
     def ping(self) -> float:
         """Ask the broker whether it is there; the time until the answer, in seconds."""

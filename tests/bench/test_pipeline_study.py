@@ -52,6 +52,7 @@ def test_the_best_of_each_round_is_told(monkeypatch: pytest.MonkeyPatch) -> None
     assert said[2] == "24 runs of 6 s, local[1], round 1 of 2"
 
 
+@pytest.mark.slow
 def test_runs_are_as_long_as_wanted() -> None:
     short, long = (pipeline_study.calibrate({"seconds": s, "seed": 1}) for s in (1e-9, 1000.0))
     assert short == 5.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sapwood.bench.registry import Options
 from sapwood.bench.routing import run, scenario
 from sapwood.routing.algorithms import ALGORITHMS
@@ -17,6 +19,7 @@ def test_a_scenario_is_the_same_but_for_its_routing() -> None:
     assert (first.routing.algorithm, second.routing.algorithm) == ("simple", "merging")
 
 
+@pytest.mark.slow
 def test_filtering_algorithms_share_their_traffic_and_shrink_their_tables() -> None:
     report = run(Options(quick=True), lambda message: None)
     assert report.is_right

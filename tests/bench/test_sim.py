@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sapwood.bench.registry import Options
 from sapwood.bench.sim import (
     Size,
@@ -48,6 +50,7 @@ def test_content_is_simulated_too() -> None:
     assert seconds > 0
 
 
+@pytest.mark.slow
 def test_the_report_names_the_target_and_is_right() -> None:
     messages: list[str] = []
     report = run(Options(quick=True), messages.append)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import pytest
+
 from sapwood.bench.registry import Options
 from sapwood.bench.stabilization import OFF, OWN, Size, distribution, parts, run
 from sapwood.protocol.stabilize.published.schemes import SCHEMES
@@ -27,6 +29,7 @@ def test_where_nothing_is_promised_nobody_is_late() -> None:
     assert found.cells == ("50%", "3.0", "never", "never", "none", "")
 
 
+@pytest.mark.slow
 def test_every_scheme_is_measured_and_only_the_baseline_does_not_recover() -> None:
     said: list[str] = []
     report = run(Options(quick=True), said.append)

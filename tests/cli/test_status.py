@@ -95,12 +95,15 @@ def test_faults_and_the_time_until_one_is_healed_are_said() -> None:
         id="B2",
         faults={"mismatch": 0},
         healing=msgspec.structs.replace(
-            STATUS.healing, bounds=dict.fromkeys(STATUS.healing.bounds, 1049.0)
+            STATUS.healing,
+            bounds=dict.fromkeys(STATUS.healing.bounds, 1049.0),
+            problem="20 s is not kept",
         ),
     )
     views = [BrokerView(BrokerReport(one.id, 1), one) for one in (STATUS, slower)]
     assert healing(NetworkView(tuple(views), ())) == [
         "faults found by B1 since its start: mismatch 31, rebirth_changed 44",
+        "stabilization.seconds of B2: 20 s is not kept",
         "healed within (bounds): a parent gone for good 1,049.0 s, any tree 1,049.0 s, "
         "then any tables never, any fault never, any fault of derived state never",
     ]

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -145,6 +146,7 @@ def _home(table: ByteTable, key: bytes) -> int:
     return int(np.flatnonzero(other._places)[0])
 
 
+@pytest.mark.slow
 def test_where_keys_go_differs_from_process_to_process() -> None:
     code = "from sapwood.compiled import table; print(table._RANDOM)"
     seeds = {

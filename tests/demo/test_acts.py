@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import pytest
@@ -14,6 +14,7 @@ from sapwood.demo.network import DemoNetwork, second_ways, tree
 from sapwood.demo.script import Act
 from sapwood.demo.settings import bounds_of
 from sapwood.demo.watching import LINKED, BrokerView, LinkView, View
+from sapwood.protocol.reconfigure.asking import StepReport, TreeChangeEnded
 
 RIGHT = View(
     {
@@ -39,6 +40,7 @@ class MadeUp:
         self.second_ways = second_ways(3)
         self.done: list[str] = []
         self.said: list[str] = []
+        self.answers: list[TreeChangeEnded] = []
         self._views = [before, *after]
         self._is_faulty = False
 
@@ -68,6 +70,10 @@ class MadeUp:
     async def spoil(self, broker: str, asked: Mapping[str, str]) -> list[str]:
         self._note(f"spoil {broker} {asked['fields']}")
         return ["an entry: is gone"]
+
+    async def change_tree(self, wish: str, links: Sequence[tuple[str, str]]) -> TreeChangeEnded:
+        self._note(f"{wish} {' '.join('-'.join(link) for link in links)}")
+        return self.answers.pop(0)
 
 
 @pytest.fixture
@@ -131,6 +137,34 @@ def test_what_comes_twice_and_who_has_another_parent_is_said(play: Play) -> None
     assert report.did == (
         "1 links stand by, none closes a circle; 7 notifications came twice; new parents: B3 B1→B2"
     )
+
+
+STEP = StepReport("completed", "", "B1.1/1", ("B2", "B1", "B3"), ("B1", "B3"), ("B2", "B3"), 9, 0.5)
+
+
+def test_links_are_exchanged_and_put_back(play: Play) -> None:
+    turned = changed(
+        RIGHT,
+        B1={"candidates": ("B3",)},
+        B3={"candidates": ("B1",), "parent": "B2"},
+    )._replace(links={("B1", "B2"): LinkView(LINKED), ("B2", "B3"): LinkView(LINKED)})
+    network = MadeUp(RIGHT, turned, RIGHT)
+    network.answers = [TreeChangeEnded(1, "completed", "", (STEP,), 1, 0.5)] * 2
+    report = play(Act.CHANGE, network)
+    assert network.done == ["exchange B1-B3 B2-B3", "plan B1-B2 B1-B3"]
+    assert report.did == (
+        "2 exchanges with 18 messages; new parents: B3 B1→B2; then the tree is as it was"
+    )
+    assert (report.took, report.bound_name, report.may_lose) == (0.5, "lock_time", False)
+    assert network.said[-1].startswith("DONE  the longest took 0.500 s; the bound is ")
+
+
+def test_an_exchange_that_is_refused_is_said(play: Play) -> None:
+    network = MadeUp(RIGHT, RIGHT)
+    network.answers = [TreeChangeEnded(1, "refused", "B3 is busy")]
+    report = play(Act.CHANGE, network)
+    assert (report.did, report.took) == ("B1–B3 stays: B3 is busy", None)
+    assert network.said[-1].startswith("STILL not right")
 
 
 def test_corrupted_tables_are_right_when_nobody_finds_anything_more(play: Play) -> None:

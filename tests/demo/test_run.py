@@ -35,16 +35,19 @@ def test_acts_are_shown_and_nothing_is_lost_but_amid_faults(tmp_path: Path) -> N
         run_demo(Options(brokers=3, seconds=8.0, rate=100.0), tmp_path, witness), seconds=300.0
     )
     tags = [text.partition(" ")[0] for text in witness.events]
-    faults = [tag for tag in tags if tag in {"CUT", "OFFER", "SPOIL", "KILL"}]
-    assert faults == ["CUT", "OFFER", "SPOIL", "KILL"]
-    assert (tags.count("DID"), tags.count("RIGHT")) == (4, 4)
+    acts = ["CUT", "OFFER", "SWAP", "SPOIL", "KILL"]
+    assert [tag for tag in tags if tag in acts] == acts
+    assert (tags.count("DID"), tags.count("RIGHT"), tags.count("DONE")) == (5, 4, 1)
     assert "GAP" in tags
     assert any(not now.view.brokers["B1"].is_up for now in witness.moments)
     assert [one.act for one in outcome.acts] == list(Act)
-    cut, offer, spoil, kill = outcome.acts
+    cut, offer, change, spoil, kill = outcome.acts
     assert "B1 and B2 kept the place of the other" in cut.did
     assert offer.did == (
         "1 links stand by, none closes a circle; 0 notifications came twice; the tree is as it was"
+    )
+    assert change.did == (
+        "2 exchanges with 18 messages; new parents: B3 B1→B2; then the tree is as it was"
     )
     assert "entries put right" in spoil.did
     assert kill.did.startswith("B2 is the root; new parents: B2 B1→nobody, B3 B1→B2; ")

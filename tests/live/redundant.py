@@ -56,7 +56,12 @@ def reserve(stack: AsyncExitStack) -> int:
 
 @asynccontextmanager
 async def brokers(
-    joins: Mapping[str, Sequence[str]], *, data: Path | None = None, with_proxies: bool = False
+    joins: Mapping[str, Sequence[str]],
+    *,
+    data: Path | None = None,
+    config: Path | None = None,
+    advertised: Sequence[str] = (),
+    with_proxies: bool = False,
 ) -> AsyncIterator[Brokers]:
     """Processes that are started together, each with those it dials."""
     async with AsyncExitStack() as stack:
@@ -66,6 +71,10 @@ async def brokers(
             arguments = ["--join-seconds=0"]
             if with_proxies:
                 arguments.append(f"--advertise={NOWHERE}")
+            if name in advertised:
+                arguments.append(f"--advertise=sapwood://127.0.0.1:{ports[name]}")
+            if config is not None:
+                arguments.append(f"--config={config}")
             if data is not None:
                 arguments.append(f"--data={data / name}")
             for other in others:

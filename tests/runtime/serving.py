@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
@@ -50,8 +50,13 @@ async def serving(name: str = "B1", **settings: Any) -> AsyncIterator[Server]:
 
 
 @contextmanager
-def chain_in_background(count: int, **settings: Any) -> Iterator[list[Server]]:
-    """Brokers B1 to BN, one linked to the next, on an event loop in a thread."""
+def chain_in_background(
+    count: int, *, each: Sequence[dict[str, Any]] = (), **settings: Any
+) -> Iterator[list[Server]]:
+    """Brokers B1 to BN, one linked to the next, on an event loop in a thread.
+
+    `each` has settings of one broker after the other, beside those of all.
+    """
     loop = uvloop.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
@@ -60,7 +65,8 @@ def chain_in_background(count: int, **settings: Any) -> Iterator[list[Server]]:
         return asyncio.run_coroutine_threadsafe(coroutine, loop).result(60)
 
     async def make(number: int, join: tuple[str, ...]) -> Server:
-        given = {"listen": ANY_PORT, "admin": ANY_PORT, **settings}
+        own = each[number - 1] if each else {}
+        given = {"listen": ANY_PORT, "admin": ANY_PORT, **settings, **own}
         server = Server(Settings(**{"id": f"B{number}", "join": join, **given}))
         await server.start()
         await server.joined()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from sapwood.errors import ListenError
-from sapwood.protocol.ports import Remember
+from sapwood.protocol.ports import Hint, Remember, RememberBook
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.data_directory import DataDirectory
 
@@ -80,3 +81,51 @@ def test_neighbours_that_cannot_be_read_are_nobody(tmp_path: Path) -> None:
     for damage in (b"", b"[1]", b'["B2"', b"\xff\xfe", b'{"B2": "x"}'):
         file.write_bytes(damage)
         assert directory.neighbours == NOBODY
+
+
+# Addresses
+
+
+HINTS = (Hint("B2", ("sapwood://b2:7470",), 60.0), Hint("B3", ("sapwood://b3:1", "x"), 0.0))
+
+
+def test_addresses_are_kept_with_their_age(tmp_path: Path) -> None:
+    settings = Settings(id="B1", data=str(tmp_path))
+    assert DataDirectory(settings).book == ()
+    DataDirectory(settings).note_book(RememberBook(HINTS))
+    found = DataDirectory(settings).book
+    assert [(one.broker, one.addresses) for one in found] == [
+        (one.broker, one.addresses) for one in HINTS
+    ]
+    assert found[0].age == pytest.approx(60.0, abs=5.0)
+    other = DataDirectory(Settings(id="B1", data=str(tmp_path), network="other"))
+    assert other.book == ()
+    without = DataDirectory(Settings(id="B1"))
+    without.note_book(RememberBook(HINTS))
+    assert without.book == ()
+
+
+def test_a_clock_that_went_back_makes_no_age_negative(tmp_path: Path) -> None:
+    settings = Settings(id="B1", data=str(tmp_path))
+    DataDirectory(settings).note_book(RememberBook(HINTS))
+    (file,) = tmp_path.glob("addresses-in-*")
+    kept = msgspec.json.decode(file.read_bytes())
+    file.write_bytes(msgspec.json.encode({**kept, "written_at": time.time() + 1e6}))
+    assert DataDirectory(settings).book == HINTS
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b'{"B2": 3}', b"\xff\xfe", b"[]"])
+@pytest.mark.parametrize("which", ["addresses-in-", "neighbours-in-"])
+def test_a_damaged_file_is_ignored_with_a_notice(tmp_path: Path, which: str, damage: bytes) -> None:
+    settings = Settings(id="B1", data=str(tmp_path))
+    directory = DataDirectory(settings)
+    directory.note_book(RememberBook(HINTS))
+    directory.note_neighbours(Remember(("B2",), (4,)))
+    (file,) = tmp_path.glob(f"{which}*")
+    file.write_bytes(damage)
+    told: list[str] = []
+    damaged = DataDirectory(settings, told.append)
+    found = damaged.book if which.startswith("a") else damaged.neighbours.neighbours
+    assert found == ()
+    (text,) = told
+    assert text.startswith(f"{file} cannot be read and is ignored: ")

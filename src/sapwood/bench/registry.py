@@ -52,6 +52,10 @@ BENCHMARKS: dict[str, Benchmark] = {
         "the audit on Spark beside DuckDB and Polars, and studies",
         "sapwood.bench.pipeline",
     ),
+    "reconfiguration": Benchmark(
+        "what it costs to change the tree under load, by every method",
+        "sapwood.bench.reconfiguration",
+    ),
     "routing": Benchmark(
         "messages and table entries of every routing algorithm",
         "sapwood.bench.routing",

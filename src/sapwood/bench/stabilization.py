@@ -162,10 +162,15 @@ def published_scenario(scheme: str) -> Scenario:
 def tree(scheme: str, seed: int) -> Recovery:
     """One network with more links than a tree has."""
     plan = draw_plan(seed)
-    after = PlanRun(plan).heal()
+    run = PlanRun(plan)
+    after = run.heal()
     # Brokers measure round trips, and take no link to be quicker than the least they know.
     delay = max(DELAY_SECONDS_MIN, 2 * plan.delay[1])
-    bound = bounds(network_of(len(plan.joins), delay_max=delay), Periods()).tree
+    periods = Periods()
+    promised = bounds(network_of(len(plan.joins), delay_max=delay), periods)
+    bound = promised.tree
+    if run.gone:  # others may be found by hearsay only, and those that are gone are dialled first
+        bound = promised.tree_dialled + len(run.gone) * periods.seek_period
     return Recovery(math.inf if after is None else after, bound)
 
 

@@ -214,7 +214,7 @@ def _acts(judgement: Judgement, outcome: Outcome) -> str:
         cost = ", ".join(
             f"{count:,} {kind}" for kind, count in amid.get(one.act, {}).items() if count
         )
-        lines.append(f"  {one.act:<28}{took:>8}   {bound:<28} {cost or 'nothing'}")
+        lines.append(f"  {one.act:<30}{took:>8}   {bound:<28} {cost or 'nothing'}")
     return "\n".join(lines)
 
 

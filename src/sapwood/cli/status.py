@@ -130,6 +130,8 @@ def healing(view: NetworkView) -> list[str]:
         found = [f"{kind} {count}" for kind, count in status.faults.items() if count]
         if found:
             lines.append(f"faults found by {status.id} since its start: {', '.join(found)}")
+        if status.healing is not None and status.healing.problem:
+            lines.append(f"stabilization.seconds of {status.id}: {status.healing.problem}")
     known = [status.healing.bounds for status in told if status.healing is not None]
     if known:
         times = [f"{words} {_longest(name, known)}" for name, words in _BOUNDS.items()]

@@ -1,4 +1,4 @@
-"""`sapwood topology`: the tree of brokers."""
+"""`sapwood topology`: the tree of brokers; what changes it is in ``topology_change``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import typer
 
 from sapwood.cli.output import ExitStatus, notice, print_json
 from sapwood.cli.server_option import DEFAULT_SERVER, Servers, open_bus, run_client
+from sapwood.cli.topology_change import exchange, plan, remove, swap
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -20,6 +21,12 @@ app = typer.Typer(help="The tree of brokers.", no_args_is_help=True, rich_markup
 @app.callback()
 def _topology() -> None:
     """The tree of brokers."""
+
+
+app.command()(exchange)
+app.command()(swap)
+app.command()(remove)
+app.command()(plan)
 
 
 @app.command()

@@ -54,7 +54,7 @@ def up(
     arguments = [f"--routing={check_algorithm(routing)}"]
     if trace is not None:
         arguments.append(f"--trace={trace}")
-    network = LocalNetwork(topology, arguments, first_port=port)
+    network = LocalNetwork(topology, arguments, first_port=port, advertises=True)
     network.check_ports()
     signal.signal(signal.SIGTERM, _interrupt)
     notice(f"starting {brokers} brokers")

@@ -17,6 +17,7 @@ from sapwood.demo.network import DemoNetwork
 from sapwood.demo.script import MAY_LOSE, Act
 from sapwood.demo.settings import SETTINGS, bounds_of
 from sapwood.demo.watching import View, look
+from sapwood.protocol.reconfigure.asking import StepReport
 
 LOOK_SECONDS: Final = 0.1
 CUT_SECONDS: Final = 3.0
@@ -25,11 +26,14 @@ QUIET_SECONDS: Final = 0.5 + max(
     SETTINGS.stabilization.refresh_seconds, SETTINGS.stabilization.audit_seconds
 )
 """After so long without a finding, everybody has compared and audited everything again."""
+EXCHANGES: Final = 3
+"""Links that are exchanged for others."""
 SPOILT: Final = {"fields": "RoutingTable._entries", "share": "0.5", "seed": "2"}
 """Half of all places of a routing table."""
 BOUNDS: Final = {
     Act.CUT: "streams",
     Act.OFFER: "tree",
+    Act.CHANGE: "lock_time",
     Act.SPOIL: "total_derived",
     Act.KILL: "tree",
 }
@@ -60,6 +64,8 @@ class ActReport(msgspec.Struct, frozen=True, kw_only=True):
     def verdict(self) -> str:
         """How long it took, and the bound, in words."""
         bound = f"{self.bound:.1f} s ({self.bound_name})"
+        if self.act == Act.CHANGE and self.took is not None:
+            return f"DONE  the longest took {self.took:.3f} s; the bound is {bound}"
         if self.took is None:
             return f"STILL not right; the bound is {bound}"
         words = "RIGHT again after" if self.took <= self.bound else "LATE  right again only after"
@@ -82,6 +88,7 @@ class Stage:
         playing = {
             Act.CUT: self._cut,
             Act.OFFER: self._offer,
+            Act.CHANGE: self._change,
             Act.SPOIL: self._spoil,
             Act.KILL: self._kill,
         }[act]
@@ -172,6 +179,37 @@ class Stage:
             f"{repeated} notifications came twice; {_tree_words(before, after)}"
         )
         return what, did, took
+
+    async def _change(self, before: View) -> tuple[str, str, float | None]:
+        """Links of the tree are exchanged for some that stand by, and put back, under load."""
+        old_tree = list(self._network.topology.links)
+        ways = [(above, child) for above, child in self._network.second_ways[:EXCHANGES]]
+        what = f"{len(ways)} links are exchanged for others, one by one, and put back by one plan"
+        self._say(f"SWAP  {what}")
+        since = time.monotonic()
+        steps: list[StepReport] = []
+        for above, child in ways:
+            old = (before.parents[child], child)
+            answer = await self._network.change_tree("exchange", [old, (above, child)])
+            steps += answer.steps
+            if answer.outcome != "completed":
+                self._since = since
+                return what, f"{'–'.join(old)} stays: {answer.reason}", None
+        gone = {tuple(sorted((before.parents[child], child))) for _, child in ways}
+        amid, _ = await self._until(
+            lambda view: gone <= set(view.standing_by), self._patience(Act.CHANGE, before)
+        )
+        answer = await self._network.change_tree("plan", old_tree)
+        steps += answer.steps
+        after, _ = await self._until(lambda view: view.is_tree, self._patience(Act.CHANGE, before))
+        self._since = since
+        messages = sum(step.messages for step in steps)
+        did = (
+            f"{len(steps)} exchanges with {messages} messages; {_tree_words(before, amid)}; "
+            f"then {_tree_words(before, after)}"
+        )
+        is_done = answer.outcome == "completed" and after.parents == before.parents
+        return what, did, max(step.seconds for step in steps) if is_done else None
 
     async def _spoil(self, before: View) -> tuple[str, str, float | None]:
         """The routing table of a broker is corrupted; it ends when nobody finds anything more."""

@@ -26,6 +26,7 @@ from sapwood.trace.schema import (
     SETTLE_SECONDS_DEFAULT,
     SUBSCRIBED,
     TRACE_GAP,
+    UNSUBSCRIBED,
     Place,
 )
 
@@ -144,8 +145,8 @@ def audit_on_spark(directory: Path) -> dict[str, int]:
 def lose(directory: Path, count: int, random: Random, faults: Sequence[Span] = ()) -> list[str]:
     """Remove rows of deliveries from a trace, as if they had never happened; what was removed.
 
-    Only such that the network owed are taken: long after their clients have subscribed, and not
-    near the end, amid a fault or at a broker whose trace has a gap.
+    Only such that the network owed are taken: long after their clients have subscribed and before
+    they unsubscribe, and not near the end, amid a fault or at a broker whose trace has a gap.
     """
     owed = _owed_deliveries(directory, faults)
     if len(owed) < count:
@@ -164,15 +165,19 @@ def _owed_deliveries(directory: Path, faults: Sequence[Span]) -> dict[Place, str
     damaged = {row.broker for row in rows if row.kind == TRACE_GAP}
     published = {row.notification: row.at for row in rows if row.kind == PUBLISHED}
     since: dict[str | None, float] = {}
+    until: dict[str | None, float] = {}
     for row in rows:
         if row.kind == SUBSCRIBED:
             since[row.client] = max(row.at, since.get(row.client, row.at))
+        elif row.kind == UNSUBSCRIBED:
+            until[row.client] = min(end, row.at - SETTLE_SECONDS_DEFAULT)
     return {
         row.place: f"{row.notification} at {row.client}"
         for row in rows
         if row.kind == DELIVERED
         and row.broker not in damaged
         and row.notification in published
-        and since[row.client] + SETTLE_SECONDS_DEFAULT < published[row.notification] < end
+        and since[row.client] + SETTLE_SECONDS_DEFAULT < published[row.notification]
+        and published[row.notification] < until.get(row.client, end)
         and not any(span.has(published[row.notification]) for span in faults)
     }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
 from types import TracebackType
@@ -22,7 +22,9 @@ from sapwood.demo.proxy import Proxy
 from sapwood.demo.settings import RUN, settings_text
 from sapwood.demo.watching import look
 from sapwood.errors import DemoError
+from sapwood.protocol.reconfigure.asking import TreeChangeEnded, Wish
 from sapwood.protocol.tree import Link, Topology
+from sapwood.runtime.client import connect
 from sapwood.runtime.local.local_network import LocalNetwork
 from sapwood.sim.topology import make_topology
 from sapwood.trace import Row, TraceWriter
@@ -142,6 +144,11 @@ class DemoNetwork:
         """Where the clients of a broker connect: to itself, or to a neighbour if it is gone."""
         (other, *_) = self.topology.neighbours(broker)
         return self.processes[broker].url, self.processes[other].url
+
+    async def change_tree(self, wish: Wish, links: Sequence[Link]) -> TreeChangeEnded:
+        """Let the tree be changed, as `sapwood topology` does."""
+        async with connect(self.processes["B1"].url, id="operator") as bus:
+            return await bus.change_tree(wish, links)
 
     # Faults
 

@@ -101,6 +101,8 @@ async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
     """Pass bytes on until one side ends; then the other side is told, too."""
     with suppress(OSError):
         while data := await reader.read(_CHUNK):
+            if writer.transport.is_closing():
+                return  # the other side has ended it: nobody wants the rest
             writer.write(data)
             await writer.drain()
         if not writer.transport.is_closing():

@@ -11,6 +11,7 @@ class Act(enum.StrEnum):
 
     CUT = "a link is cut and restored"
     OFFER = "circles are offered"
+    CHANGE = "the tree is changed under load"
     SPOIL = "tables are corrupted"
     KILL = "the root is killed for good"
 
@@ -27,11 +28,12 @@ class Scheduled(NamedTuple):
 
 
 def script(brokers: int) -> list[Scheduled]:
-    """The acts; with two brokers there is nothing a circle could be made of."""
+    """The acts; with two brokers there is nothing a circle could be made of, or exchanged."""
     acts = [
         Scheduled(0.08, Act.CUT),
         Scheduled(0.20, Act.OFFER),
-        Scheduled(0.30, Act.SPOIL),
-        Scheduled(0.55, Act.KILL),
+        Scheduled(0.25, Act.CHANGE),
+        Scheduled(0.35, Act.SPOIL),
+        Scheduled(0.60, Act.KILL),
     ]
-    return [one for one in acts if brokers > 2 or one.act is not Act.OFFER]
+    return [one for one in acts if brokers > 2 or one.act not in (Act.OFFER, Act.CHANGE)]

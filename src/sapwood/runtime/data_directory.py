@@ -2,20 +2,22 @@
 
 The session number is larger at every start, so that no id is ever used twice. That it was part of
 its network says that the addresses it joins are right, however long nobody answers there. Who its
-neighbours were says for whom it has to wait after a restart, before it takes part again.
+neighbours were says for whom it has to wait after a restart, before it takes part again. Where
+others can be reached is a hint, for the case that those it joins are gone for good.
 """
 
 from __future__ import annotations
 
 import time
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 from sapwood.errors import ListenError
-from sapwood.protocol.ports import Remember
+from sapwood.protocol.ports import Hint, Remember, RememberBook
 from sapwood.runtime.config.settings import Settings
+from sapwood.runtime.kept_files import KeptFiles, replace
 
 
 class _Kept(msgspec.Struct):
@@ -25,14 +27,24 @@ class _Kept(msgspec.Struct):
     parent: str = ""
 
 
+class _Book(msgspec.Struct):
+    """The file about the addresses of others."""
+
+    written_at: float
+    """When, by the clock of the machine."""
+    hints: tuple[Hint, ...]
+
+
 class DataDirectory:
     """The data directory of one broker; without one nothing is kept."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, tell: Callable[[str], None] = lambda text: None) -> None:
         self._folder = Path(settings.data) if settings.data else None
+        self._files = KeptFiles(self._folder, tell)
         network = settings.network.encode().hex()
         self._part_file = f"part-of-{network}"
         self._neighbours_file = f"neighbours-in-{network}"
+        self._book_file = f"addresses-in-{network}"
         self.former = 0
         """The number of the last session, once there is a next one; 0 if it is not known."""
 
@@ -51,7 +63,7 @@ class DataDirectory:
             last = int(path.read_text()) if path.exists() else 0
             session = max(last + 1, now)
             self.former = last
-            _write(path, f"{session}\n")
+            replace(path, f"{session}\n")
         except (OSError, ValueError) as problem:
             raise ListenError(f"the session number cannot be kept in {path}: {problem}") from None
         return session
@@ -59,37 +71,30 @@ class DataDirectory:
     @property
     def was_part(self) -> bool:
         """Whether this broker was part of its network before, as far as it is known here."""
-        return self._folder is not None and (self._folder / self._part_file).exists()
+        return self._files.has(self._part_file)
 
     def note_part(self) -> None:
         """This broker is part of its network now. If that cannot be kept, it is asked again."""
-        if self._folder is not None:
-            with suppress(OSError):
-                (self._folder / self._part_file).touch()
+        self._files.save(self._part_file, True)
 
     @property
     def neighbours(self) -> Remember:
         """Who the neighbours of the last session were; nobody if that cannot be read."""
-        if self._folder is None:
-            return Remember(())
-        try:
-            data = (self._folder / self._neighbours_file).read_bytes()
-            kept = msgspec.json.decode(data, type=_Kept)
-        except (OSError, msgspec.DecodeError):
-            return Remember(())
+        kept = self._files.load(self._neighbours_file, _Kept) or _Kept({})
         return Remember(tuple(kept.sessions), tuple(kept.sessions.values()), kept.parent)
 
     def note_neighbours(self, neighbours: Remember) -> None:
         """Keep who the neighbours are. If that cannot be kept, nobody is waited for."""
-        if self._folder is not None:
-            sessions = dict(zip(neighbours.neighbours, neighbours.sessions, strict=True))
-            with suppress(OSError):
-                text = msgspec.json.encode(_Kept(sessions, neighbours.parent)).decode()
-                _write(self._folder / self._neighbours_file, text)
+        sessions = dict(zip(neighbours.neighbours, neighbours.sessions, strict=True))
+        self._files.save(self._neighbours_file, _Kept(sessions, neighbours.parent))
 
+    @property
+    def book(self) -> tuple[Hint, ...]:
+        """Where others could be reached, and how long ago that was heard."""
+        found = self._files.load(self._book_file, _Book) or _Book(0.0, ())
+        since = max(0.0, time.time() - found.written_at)
+        return tuple(msgspec.structs.replace(one, age=one.age + since) for one in found.hints)
 
-def _write(path: Path, text: str) -> None:
-    """Replace a file as a whole, so that a crash leaves the old one or the new one."""
-    making = path.with_suffix(".tmp")
-    making.write_text(text)
-    making.replace(path)
+    def note_book(self, effect: RememberBook) -> None:
+        """Keep where others can be reached: a hint, so it may get lost."""
+        self._files.save(self._book_file, _Book(time.time(), effect.hints))

@@ -249,7 +249,7 @@ class Driver:
             return
         if self._timer is not None:
             self._timer.cancel()
-        self._due = min(self.machine.deadline, self._tick_at)
+        self._due = min(self._tick_at, self.machine.deadline)  # one that is no number is none
         delay = max(self._due - self.clock.now(), _TIMER_SECONDS_MIN)
         self._timer = asyncio.get_running_loop().call_later(delay, self._fire)
 

@@ -72,7 +72,7 @@ async def _serve(server: Server, tell: Tell, stop_with_stdin: bool) -> None:
 
 async def _run(server: Server, stopped: asyncio.Event, tell: Tell) -> None:
     joined = asyncio.create_task(_join(server))
-    waiting = asyncio.create_task(stopped.wait())
+    waiting = asyncio.create_task(_end(server, stopped))
     try:
         await asyncio.wait({joined, waiting}, return_when=asyncio.FIRST_COMPLETED)
         if joined.done():
@@ -85,6 +85,16 @@ async def _run(server: Server, stopped: asyncio.Event, tell: Tell) -> None:
             task.cancel()
         with suppress(asyncio.CancelledError):
             await waiting
+
+
+async def _end(server: Server, stopped: asyncio.Event) -> None:
+    """Wait until the process is to end, or the broker has left the network."""
+    ways = [asyncio.create_task(stopped.wait()), asyncio.create_task(server.ended())]
+    try:
+        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for way in ways:
+            way.cancel()
 
 
 async def _join(server: Server) -> None:

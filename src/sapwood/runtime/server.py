@@ -22,6 +22,7 @@ from sapwood.protocol.ports import (
     Joined,
     JoinFailed,
     Remember,
+    RememberBook,
     Restart,
     Row,
     Stop,
@@ -66,7 +67,7 @@ class Server:
         self.clock = Clock()
         self._tell = tell
         self._spoil = spoil if settings.admin_faults else None
-        self._data = DataDirectory(settings)
+        self._data = DataDirectory(settings, lambda text: tell(f"broker {settings.id}: {text}"))
         session = self._data.next_session()
         self.node = self._new_node(session)
         self._tls = server_context(settings.tls)
@@ -85,6 +86,7 @@ class Server:
             Joined: self._note_joined,
             JoinFailed: self._note_failed,
             Remember: self._data.note_neighbours,
+            RememberBook: self._data.note_book,
             Stopped: lambda effect: self._stopped.set(),
             Restart: self._restart,
         }
@@ -143,6 +145,10 @@ class Server:
         """What this broker is doing."""
         return self._status.take(self.address, self.clock.now())
 
+    async def ended(self) -> None:
+        """Wait until the node has said everything: it was stopped, or asked to leave."""
+        await self._stopped.wait()
+
     async def stop(self) -> None:
         """End in an orderly way."""
         for task in self._tasks:
@@ -153,12 +159,17 @@ class Server:
         for first in self._first.values():
             if not first.cancel():
                 first.exception()  # perhaps nobody waited for it
+        self.driver.bring(Stop())
+        seconds = self.settings.leave_seconds + _PATIENCE_SECONDS
+        if self.node.handing is not None:  # a client that comes back is told where it goes on
+            seconds += self.settings.hand_over_seconds
+        elif self._server is not None:
+            self._server.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._stopped.wait()
         if self._server is not None:
             self._server.close()
-        self.driver.bring(Stop())
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self.settings.leave_seconds + _PATIENCE_SECONDS):
-                await self._stopped.wait()
         await self.driver.close()
         if self.tracer is not None:
             await asyncio.to_thread(self.tracer.close, self.clock.now())
@@ -179,7 +190,9 @@ class Server:
 
     def _new_node(self, session: int) -> Node:
         data = self._data
-        config = node_config(self.settings, session, data.neighbours, data.was_part, data.former)
+        config = node_config(
+            self.settings, session, data.neighbours, data.was_part, data.former, data.book
+        )
         return Node(config, Random(), secrets.token_hex)
 
     def _record(self, row: Row) -> None:

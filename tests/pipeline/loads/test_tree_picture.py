@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from sapwood.pipeline.loads.tree_picture import draw_tree, layout
 
 LINKS = [("B1", "B2"), ("B2", "B3"), ("B3", "B4"), ("B4", "B5"), ("B3", "B6")]
@@ -24,6 +26,7 @@ def test_one_broker_alone_has_a_place() -> None:
     assert layout(("B1",), []) == {"B1": (0.0, 0.0)}
 
 
+@pytest.mark.slow
 def test_the_same_load_gives_the_same_file(tmp_path: Path) -> None:
     busy = {name: float(number) for number, name in enumerate(NAMES)}
     loads = dict.fromkeys(LINKS[:3], 10.0)

@@ -36,6 +36,7 @@ def test_a_parcel_is_unpacked_once(own_cache: Path) -> None:
     assert (unpack(str(parcel())) / "mark").exists()
 
 
+@pytest.mark.slow
 def test_a_bare_python_imports_sapwood_from_a_parcel(own_cache: Path, tmp_path: Path) -> None:
     python = bare_python(tmp_path / "bare")
     script = SCRIPT.format(parcel=str(parcel()))

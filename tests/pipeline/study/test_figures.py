@@ -43,6 +43,7 @@ def test_a_single_run_has_no_interval_and_none_has_no_point() -> None:
     assert lines_of(FIGURE, points) == {"simple": [{"x": 1, "mean": 5.0, "low": 5.0, "high": 5.0}]}
 
 
+@pytest.mark.slow
 def test_the_same_results_give_the_same_file(tmp_path: Path) -> None:
     first, second = (draw(FIGURE, POINTS, tmp_path / name / "f.svg") for name in ("a", "b"))
     text = first.read_text()

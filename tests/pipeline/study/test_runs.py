@@ -118,6 +118,7 @@ print(*sorted({name.split(".")[1] for name in sys.modules if name.startswith("sa
 """
 
 
+@pytest.mark.slow
 def test_all_that_a_run_loads_is_part_of_the_version(tmp_path: Path) -> None:
     scenario = TINY.partition("[scenario]")[2].partition("[parameters]")[0]
     path = write(tmp_path, scenario.replace("[scenario.", "["))

@@ -18,6 +18,7 @@ from sapwood.errors import ListenError
 from sapwood.protocol.stabilize.settings import StabilizationSettings
 from sapwood.runtime.address import Address
 from sapwood.runtime.admin.endpoint import Admin
+from sapwood.runtime.admin.status import Status
 from sapwood.runtime.client import Gap, connect
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.server import Server
@@ -76,6 +77,31 @@ def test_health_is_one_word() -> None:
             assert (await get(server, "/healthz"))[1] == "ok\n"
             with pytest.raises(HTTPError, match="404"):
                 await get(server, "/elsewhere")
+
+    run(check())
+
+
+def test_a_broker_whose_state_makes_no_sense_says_so() -> None:
+    """For the moment until it finds out itself."""
+
+    def take_status() -> Status:
+        raise TypeError("'NoneType' object is not iterable")
+
+    async def check() -> None:
+        admin = Admin(take_status)
+        await admin.start(Address("127.0.0.1", 0))
+        try:
+            assert admin.address is not None
+            for path in ("/status", "/metrics"):
+                with pytest.raises(HTTPError) as refused:
+                    await asyncio.to_thread(
+                        urlopen, f"http://127.0.0.1:{admin.address.port}{path}", timeout=10
+                    )
+                with refused.value as answer:
+                    assert answer.code == 503
+                    assert b"state of this broker is wrong" in answer.read()
+        finally:
+            await admin.stop()
 
     run(check())
 

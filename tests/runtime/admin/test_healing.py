@@ -5,12 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from protocol.reconfigure.rings import ring
 from runtime.living import until
 from runtime.serving import run, serving
 from sapwood.analysis.stabilization import TERMS, bounds, network_of
 from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
-from sapwood.runtime.admin.healing import fault_counts, healing_status
-from sapwood.runtime.admin.status import TreeStatus
+from sapwood.runtime.admin.healing import change_status, fault_counts, healing_status
+from sapwood.runtime.admin.status import ChangeStatus, HealingStatus, TreeStatus
 from sapwood.runtime.config.settings import LinkSettings, Settings
 from sapwood.runtime.config.stabilization import periods_set, with_periods
 
@@ -54,6 +55,19 @@ def test_a_neighbour_that_is_away_is_kept() -> None:
             await until(lambda: first.status().tree.kept == ("B2",), "B2 is kept")
 
     run(check())
+
+
+def test_changes_of_the_tree_are_told_while_they_last_and_counted() -> None:
+    brokers = ring(3)
+    brokers.candidate("B1", "B3")
+    brokers.exchange("B1", ("B2", "B3"), ("B1", "B3"))
+    first = brokers.brokers["B1"]
+    while first.turning.ring is None:
+        assert brokers.step()
+    now = change_status(first)
+    assert (sorted(now.ring), now.completed, bool(now.change)) == (["B1", "B2", "B3"], 0, True)
+    brokers.run_ticks()
+    assert change_status(first) == ChangeStatus(completed=1)
 
 
 def test_bounds_are_those_of_the_analysis_with_what_the_tree_knows() -> None:
@@ -115,3 +129,30 @@ def test_faults_of_all_kinds_are_counted_whether_found_or_not() -> None:
             }
 
     run(check())
+
+
+def test_a_stated_time_is_judged_by_the_delays_that_are_measured() -> None:
+    stated = StabilizationSettings(seconds=60.0)
+    settings = Settings(id="B1", stabilization=stated, tree=TreeSettings(depth_max=8))
+
+    def found(delay: float) -> HealingStatus:
+        tree = TreeStatus(
+            protocol="beacons",
+            root="B1",
+            size=8,
+            delay_seconds=delay,
+            delay_tree_seconds=4 * delay,
+        )
+        return healing_status(tree, settings)
+
+    quick = found(0.05)
+    assert (quick.stated_seconds, quick.problem) == (60.0, "")
+    slow = found(0.2)
+    total = slow.bounds["total_derived"]
+    assert total is not None
+    assert total > 60.0
+    assert slow.problem.startswith("60 s is not kept: with 0.2 s over a link, S ≥ Δs + Δt + Δr + α")
+    assert f"= {total:.3f} s; a refresh period of " in slow.problem
+    slowest = found(3.0)
+    assert "; no periods keep it: seconds is 60 s; wanted S ≥ " in slowest.problem
+    assert healing_status(ROOT, Settings(id="B1")).problem == ""

@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from runtime.statuses import CLIENT, NEIGHBOUR, STATUS
 from sapwood.runtime.admin.metrics import METRICS_TYPE, exposition
-from sapwood.runtime.admin.status import Status, TraceStatus
+from sapwood.runtime.admin.status import ChangeStatus, Status, TraceStatus
 
 
 def read(status: Status) -> dict[str, float]:
@@ -74,6 +74,15 @@ def test_the_place_in_the_tree_faults_and_bounds() -> None:
     assert found["sapwood_faults_total{kind=rebirth_changed}"] == 44
     assert found["sapwood_healing_seconds{bound=failover}"] == 47.0
     assert found["sapwood_healing_seconds{bound=tables}"] == math.inf
+
+
+def test_changes_of_the_tree() -> None:
+    changes = ChangeStatus(change="B1.1/2", ring=("B1", "B2", "B3"), completed=3, undone=1)
+    found = read(msgspec.structs.replace(STATUS, changes=changes))
+    assert found["sapwood_tree_changes{outcome=completed}"] == 3
+    assert found["sapwood_tree_changes{outcome=undone}"] == 1
+    assert found["sapwood_tree_locked"] == 1
+    assert read(STATUS)["sapwood_tree_locked"] == 0
 
 
 def test_clients_are_summed_and_only_slow_ones_named() -> None:

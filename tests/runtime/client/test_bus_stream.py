@@ -72,6 +72,7 @@ def test_a_silent_broker_is_noticed_and_left() -> None:
     run(scenario())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ours", "theirs"), [(0.5, 60.0), (60.0, 2.0)])
 def test_an_idle_connection_is_kept(ours: float, theirs: float) -> None:
     """Each side hears from the other as often as it wants to, though nothing is published."""

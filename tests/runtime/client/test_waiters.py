@@ -17,6 +17,11 @@ from sapwood.protocol.client.outputs import (
     Unconfirmed,
 )
 from sapwood.protocol.messages import Surveyed
+from sapwood.protocol.reconfigure.asking import (
+    StepReport,
+    TreeChangeEnded,
+    TreeChangeProgress,
+)
 from sapwood.runtime.client.waiters import Waiters
 
 
@@ -90,5 +95,23 @@ def test_at_the_end_all_are_told() -> None:
         waiters.fail(ClosedError("closed"))
         waiters.fail(ClosedError("again"))
         assert [str(future.exception()) for future in futures] == ["closed"] * 3
+
+    run(scenario())
+
+
+def test_steps_of_a_change_are_told_until_it_is_answered() -> None:
+    async def scenario() -> None:
+        waiters = Waiters()
+        told: list[TreeChangeProgress] = []
+        future = waiters.change(1, told.append)
+        other = waiters.change(2, None)
+        step = TreeChangeProgress(1, 1, 2, StepReport("completed"))
+        waiters.progressed(step)
+        waiters.progressed(TreeChangeProgress(2, 1, 2, StepReport("completed")))
+        ended = TreeChangeEnded(1, "completed")
+        waiters.answered(ended)
+        waiters.progressed(step)
+        assert told == [step]
+        assert (await future, other.done()) == (ended, False)
 
     run(scenario())

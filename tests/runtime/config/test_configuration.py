@@ -88,6 +88,10 @@ def test_an_admin_port_alone_is_one_of_this_machine() -> None:
             "[tree]\nbeacon_seconds = 31\n",
             "tree.beacon_seconds is 31 s; wanted beacon period ≤ refresh period = 30 s",
         ),
+        (
+            "routing_variant = 'hierarchical'\n[tree]\nprotocol = 'off'\n",
+            "routing_variant is 'hierarchical', which follows the parents in the tree",
+        ),
         ("[tls]\nkey = 'k'\n", "tls.certificate is missing; the other keys of tls need one"),
         ("[tls]\ncertificate = 'gone'\n", "tls.certificate is 'gone'; there is no such file"),
         ("a = \n", "is not TOML: "),

@@ -11,6 +11,7 @@ from sapwood.analysis.stabilization import bounds
 from sapwood.errors import ConfigurationError
 from sapwood.protocol.ports import Remember
 from sapwood.protocol.stabilize.periods import network_allowed
+from sapwood.protocol.stabilize.timing import DELAY_SECONDS_MIN
 from sapwood.runtime.config.configuration import describe, load
 from sapwood.runtime.config.node import node_config
 from sapwood.runtime.config.settings import Settings
@@ -46,11 +47,11 @@ def made(**sections: dict[str, Any]) -> Settings:
             "max(1 s, 4 · 0 s) = 1 s",
         ),
         (
-            {"stabilization": {"seconds": 100}},
+            {"stabilization": {"seconds": 10}},
             "stabilization.seconds",
-            "is 100, and periods follow from it only if stabilization.delay_max says how long a "
-            "control message takes to a neighbour at most; set that, or refresh_seconds in place "
-            "of seconds",
+            "is 10 s; wanted S ≥ Δs + Δt + Δr + α = 6.05 + 31.233 + 8 + 1 = 46.284 s, with the "
+            "shortest refresh period, max(1 s, 4 · delay, beacons) = 1 s; or smaller delays, or a "
+            "tree of less height",
         ),
         (
             {"stabilization": {"seconds": 10, "delay_max": 0.05}},
@@ -124,6 +125,13 @@ def test_a_broker_starts_with_the_periods_that_follow() -> None:
     config = node_config(stated, 1, Remember(()), was_part=False)
     assert config.stabilization == with_periods(stated).stabilization
     assert config.client.refresh_seconds == config.stabilization.refresh_seconds
+
+
+def test_without_delays_the_quickest_links_are_assumed() -> None:
+    measured = with_periods(made(stabilization={"seconds": 120}))
+    known = with_periods(made(stabilization={"seconds": 120, "delay_max": DELAY_SECONDS_MIN}))
+    assert periods_set(measured) == periods_set(known)
+    assert measured.stabilization.delay_max == 0.0, "it is still measured"
 
 
 def test_without_a_stated_time_nothing_follows() -> None:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from sapwood.pipeline.study.study import Outcome
     from sapwood.pipeline.study.study_file import Figure, Study
 
-_MARKERS = "osD^vPX*<>"
-_COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+MARKERS = "osD^vPX*<>"
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Told apart by people with any kind of colour vision (Okabe and Ito)."""
 
 
@@ -63,8 +63,8 @@ def _draw_line(axes: Any, label: str, line: list[dict[str, Any]], number: int) -
         mean,
         yerr=reach,
         label=label,
-        color=_COLORS[number % len(_COLORS)],
-        marker=_MARKERS[number % len(_MARKERS)],
+        color=COLORS[number % len(COLORS)],
+        marker=MARKERS[number % len(MARKERS)],
         markersize=4,
         linewidth=1.2,
         capsize=2,
@@ -90,4 +90,4 @@ def lines_of(figure: Figure, points: list[dict[str, Any]]) -> dict[str, list[dic
     return lines
 
 
-__all__ = ["draw", "draw_all", "lines_of"]
+__all__ = ["COLORS", "MARKERS", "draw", "draw_all", "lines_of"]

@@ -21,6 +21,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from sapwood.errors import ListenError, SapwoodError
+from sapwood.protocol.faults import FAULTS
 from sapwood.runtime.address import Address
 from sapwood.runtime.admin.metrics import METRICS_TYPE, exposition
 from sapwood.runtime.admin.status import Status
@@ -94,11 +95,18 @@ class Admin:
         return PlainTextResponse("ok\n")
 
     async def _status(self, request: Request) -> Response:
-        body = msgspec.json.encode(self._take_status())
-        return Response(body, media_type="application/json")
+        return self._shown(msgspec.json.encode, "application/json")
 
     async def _metrics(self, request: Request) -> Response:
-        return Response(exposition(self._take_status()), media_type=METRICS_TYPE)
+        return self._shown(exposition, METRICS_TYPE)
+
+    def _shown(self, encode: Callable[[Status], bytes], media_type: str) -> Response:
+        """The status in some form; not available while the state of the broker makes no sense."""
+        try:
+            return Response(encode(self._take_status()), media_type=media_type)
+        except FAULTS as fault:
+            text = f"the state of this broker is wrong, and about to be mended: {fault}\n"
+            return PlainTextResponse(text, status_code=503)
 
     async def _faults(self, request: Request) -> Response:
         if self._spoil is None:

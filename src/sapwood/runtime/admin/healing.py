@@ -1,8 +1,9 @@
-"""Where a broker is in the tree, which faults it has found, and how long until one is healed.
+"""Where a broker is in the tree, its changes, and how long until a fault is healed.
 
 The bounds are those of ``sapwood.analysis.stabilization``, with the settings of this broker and
 with what its tree knows of the network: the root knows how many brokers there are, the others take
-as many as a beacon may pass by their settings.
+as many as a beacon may pass by their settings. Delays are those that were measured, unless they
+are set; if periods were solved for a stated time and for smaller ones, it is said what is wrong.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from typing import Final
 
 import msgspec
 
-from sapwood.analysis.stabilization import TERMS, bounds, network_of
+from sapwood.analysis.stabilization import TERMS, bounds, excess, network_of
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.node import Node
-from sapwood.runtime.admin.status import HealingStatus, TreeStatus
+from sapwood.runtime.admin.status import ChangeStatus, HealingStatus, TreeStatus
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.config.stabilization import periods_set, with_periods
 
@@ -35,6 +36,13 @@ def tree_status(broker: Broker) -> TreeStatus:
         return TreeStatus(candidates=candidates, delay_seconds=tree.delay)
     about = {**tree.report(), "protocol": tree.settings.protocol, "candidates": candidates}
     return msgspec.convert(about, TreeStatus)
+
+
+def change_status(broker: Broker) -> ChangeStatus:
+    """The changes of the tree in which a broker takes and took part."""
+    return msgspec.convert(
+        {**broker.turning.report(), "plan": broker.conducting.plan}, ChangeStatus
+    )
 
 
 def fault_counts(node: Node) -> dict[str, int]:
@@ -70,6 +78,8 @@ def healing_status(tree: TreeStatus, settings: Settings) -> HealingStatus:
         brokers=network.brokers,
         diameter=network.diameter,
         delay_seconds=delay,
+        stated_seconds=(stated := settings.stabilization.seconds),
+        problem=excess(stated, network, periods) if stated else "",
         bounds={term.name: _finite(getattr(found, term.name)) for term in TERMS},
     )
 

@@ -152,6 +152,13 @@ def _healing(status: Status) -> Iterator[Metric]:
     yield _gauge("tree_depth", "Links to the root.", tree.depth)
     yield _gauge("tree_kept", "Links of the tree that carry nothing now.", len(tree.kept))
     yield _gauge("tree_candidates", "Links that stand by.", len(tree.candidates))
+    changes = GaugeMetricFamily(
+        "sapwood_tree_changes", "The last changes of the tree with this broker.", labels=["outcome"]
+    )
+    changes.add_metric(["completed"], status.changes.completed)
+    changes.add_metric(["undone"], status.changes.undone)
+    yield changes
+    yield _gauge("tree_locked", "Whether a change is under way here.", bool(status.changes.change))
     faults = CounterMetricFamily(
         "sapwood_faults", "What was found that only a fault brings about.", labels=["kind"]
     )

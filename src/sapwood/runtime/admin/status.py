@@ -119,6 +119,19 @@ class TreeStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Longest way between two brokers of the tree, as the root says."""
 
 
+class ChangeStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """Changes of the tree in which the broker took part: the one under way, and the last 64."""
+
+    change: str = ""
+    """The one under way; empty if there is none."""
+    ring: tuple[str, ...] = ()
+    """The brokers that take part in it."""
+    completed: int = 0
+    undone: int = 0
+    plan: str = ""
+    """What it carries out for a client, step by step."""
+
+
 class HealingStatus(msgspec.Struct, frozen=True, kw_only=True):
     """How long until a fault is healed, and what that was computed from."""
 
@@ -130,6 +143,10 @@ class HealingStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Longest time over one link."""
     bounds: dict[str, float | None]
     """Seconds by the names of ``sapwood.analysis.stabilization``; None for never."""
+    stated_seconds: float = 0.0
+    """The time in which every fault is to be healed, as it was stated; 0 if none was."""
+    problem: str = ""
+    """Why that time is not kept with the delays that were measured; empty if it is."""
 
 
 class TraceStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,6 +198,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """What was found that only a fault brings about, by kind: all 0 where all is well."""
     healing: HealingStatus | None = None
     """None where a broker of an earlier release does not say."""
+    changes: ChangeStatus = ChangeStatus()
 
     @property
     def streams(self) -> tuple[NeighbourStatus | ClientStatus, ...]:

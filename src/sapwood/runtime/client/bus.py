@@ -41,6 +41,7 @@ from sapwood.protocol.client.outputs import (
 )
 from sapwood.protocol.client.session import ClientSession
 from sapwood.protocol.messages import Surveyed
+from sapwood.protocol.reconfigure.asking import TreeChangeEnded, TreeChangeProgress, Wish
 from sapwood.runtime.address import parse_address
 from sapwood.runtime.client.options import DEFAULT_SERVER, BusOptions, check_options
 from sapwood.runtime.client.subscription import Subscription
@@ -93,6 +94,8 @@ class Bus:
         self._takers: dict[type, Callable[[Any], None]] = {
             Accepted: self._take_accepted,
             Answered: self._waiters.answered,
+            TreeChangeEnded: self._waiters.answered,
+            TreeChangeProgress: self._waiters.progressed,
             Failed: self._take_failed,
             IndexWanted: self._take_index_wanted,
             Offline: self._take_offline,
@@ -386,6 +389,26 @@ class Bus:
         number = self._machine.survey()
         self._schedule_flush()
         answer: Surveyed = await self._waiters.request(number)
+        return answer
+
+    async def change_tree(
+        self,
+        wish: Wish,
+        links: Sequence[tuple[str, str]] = (),
+        broker: str = "",
+        on_progress: Callable[[TreeChangeProgress], None] | None = None,
+    ) -> TreeChangeEnded:
+        """Change the tree of brokers while it carries notifications: none is lost or repeated.
+
+        With ``"exchange"`` or ``"swap"`` the first link gives way to the second, with ``"plan"``
+        the links are all those of the tree that is wanted, and with ``"remove"`` a broker hands
+        its clients over and leaves. Returns when it is done, or will not be: the answer says how
+        far it went. Raises `RefusedError` if it cannot be known.
+        """
+        self._check_open()
+        number = self._machine.change_tree(wish, tuple(links), broker)
+        self._schedule_flush()
+        answer: TreeChangeEnded = await self._waiters.change(number, on_progress)
         return answer
 
     def has_room(self) -> None:

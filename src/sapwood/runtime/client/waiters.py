@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from sapwood.errors import NetworkError, RefusedError, UnconfirmedError, UnreachableError
@@ -15,6 +15,7 @@ from sapwood.protocol.client.outputs import (
     Unconfirmed,
 )
 from sapwood.protocol.messages import Surveyed
+from sapwood.protocol.reconfigure.asking import TreeChangeEnded, TreeChangeProgress
 
 
 class Waiters:
@@ -28,6 +29,8 @@ class Waiters:
         """By sequence number, which only grows: whoever waits, waits for the last one so far."""
         self._requests: dict[int, asyncio.Future[Any]] = {}
         self._pings: dict[int, asyncio.Future[None]] = {}
+        self._on_progress: dict[int, Callable[[TreeChangeProgress], None]] = {}
+        """Who wants to know how far a change of the tree is, by its request."""
 
     # Waiting
 
@@ -41,6 +44,14 @@ class Waiters:
         """Done with the answer to a request."""
         future = self._requests[number] = asyncio.get_running_loop().create_future()
         return future
+
+    def change(
+        self, number: int, on_progress: Callable[[TreeChangeProgress], None] | None
+    ) -> asyncio.Future[Any]:
+        """Done with the answer to a request to change the tree; told of every step before."""
+        if on_progress is not None:
+            self._on_progress[number] = on_progress
+        return self.request(number)
 
     def ping(self, number: int) -> asyncio.Future[None]:
         """Done when the broker has answered a ping."""
@@ -71,8 +82,14 @@ class Waiters:
         for sequence in [n for n in self._publications if output.first <= n <= output.last]:
             _fail(self._publications.pop(sequence), problem)
 
-    def answered(self, output: Answered | RequestRefused | Surveyed) -> None:
+    def progressed(self, output: TreeChangeProgress) -> None:
+        """A step of a change of the tree has ended."""
+        if output.request in self._on_progress:
+            self._on_progress[output.request](output)
+
+    def answered(self, output: Answered | RequestRefused | Surveyed | TreeChangeEnded) -> None:
         """A request was answered."""
+        self._on_progress.pop(output.request, None)
         future = self._requests.pop(output.request, None)
         if future is None or future.done():
             return

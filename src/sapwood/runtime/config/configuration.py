@@ -122,6 +122,12 @@ def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
             f"{link.retry_first_seconds}",
         )
     yield from wrong_periods(settings)
+    if settings.routing_variant == "hierarchical" and settings.tree.protocol == "off":
+        yield (
+            "routing_variant",
+            "is 'hierarchical', which follows the parents in the tree, but tree.protocol is "
+            "'off'; set that to 'beacons', or routing_variant to 'peer-to-peer'",
+        )
     if (tls.key or tls.require_certificate) and not tls.certificate:
         yield "tls.certificate", "is missing; the other keys of tls need one"
     for name in ("certificate", "key", "authority"):

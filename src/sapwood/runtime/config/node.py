@@ -5,13 +5,18 @@ from __future__ import annotations
 from importlib.metadata import version
 
 from sapwood.protocol.node_config import NodeConfig
-from sapwood.protocol.ports import Remember
+from sapwood.protocol.ports import Hint, Remember
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.config.stabilization import with_periods
 
 
 def node_config(
-    settings: Settings, session: int, remembered: Remember, was_part: bool, former: int = 0
+    settings: Settings,
+    session: int,
+    remembered: Remember,
+    was_part: bool,
+    former: int = 0,
+    book: tuple[Hint, ...] = (),
 ) -> NodeConfig:
     """What a node has to know, with what its data directory remembers of the last session."""
     settings = with_periods(settings)
@@ -27,17 +32,20 @@ def node_config(
         expected_sessions=remembered.sessions,
         expected_parent=remembered.parent,
         former=former,
+        book=book,
         restore_seconds=settings.restore_seconds,
         addresses=settings.advertise,
         admin=settings.admin,
         release=version("sapwood"),
         routing=settings.routing,
+        routing_variant=settings.routing_variant,
         advertisements_required=settings.advertisements == "required",
         settle_interval=settings.settle_interval_seconds,
         settle_patience=settings.settle_patience_seconds,
         remembered_max=settings.remembered_max,
         ack_seconds=settings.ack_seconds,
         leave_seconds=settings.leave_seconds,
+        hand_over_seconds=settings.hand_over_seconds,
         link=settings.link,
         client=settings.client,
         stabilization=settings.stabilization,

@@ -18,6 +18,8 @@ DEFAULT_PORT = 7470
 
 Routing: TypeAlias = Literal["covering", "flooding", "identity", "merging", "simple"]
 
+RoutingVariant: TypeAlias = Literal["peer-to-peer", "hierarchical"]
+
 LinkSettings = LinkLimits
 ClientSettings = ClientLimits
 
@@ -113,6 +115,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     routing: Annotated[
         Routing, Meta(description="The routing algorithm, the same in the whole network.")
     ] = "covering"
+    routing_variant: Annotated[
+        RoutingVariant,
+        Meta(
+            description="Whether what is wanted spreads in all directions (peer-to-peer), or "
+            "only towards the root of the tree, and every notification goes there (hierarchical). "
+            "Better the same in the whole network.",
+        ),
+    ] = "peer-to-peer"
     advertisements: Annotated[
         Literal["off", "required"],
         Meta(description="Whether clients must advertise what they publish."),
@@ -145,7 +155,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         str,
         Meta(
             description="Directory for what must outlive the process: the session number, "
-            "who the neighbours were, and that the broker was part of its network. "
+            "who the neighbours were, where others can be reached, and that the broker was part of "
+            "its network. "
             "Empty for none: then the clock of the machine must not go back between two starts."
         ),
     ] = ""
@@ -180,6 +191,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             "everything.",
         ),
     ] = 2.0
+    hand_over_seconds: Annotated[
+        float,
+        Meta(
+            ge=0.0,
+            description="How long a broker at the edge of the tree that is shut down may take to "
+            "hand its clients over to its neighbour, so that their streams go on there. Zero: its "
+            "clients begin anew elsewhere.",
+        ),
+    ] = 10.0
     restore_seconds: Annotated[
         float,
         Meta(

@@ -16,6 +16,7 @@ from sapwood.analysis.stabilization.refusals import refusals
 from sapwood.analysis.stabilization.solving import periods_within
 from sapwood.errors import ConfigurationError, StabilizationError
 from sapwood.protocol.stabilize.periods import network_allowed, periods_of
+from sapwood.protocol.stabilize.timing import DELAY_SECONDS_MIN
 from sapwood.runtime.config.settings import Settings
 
 KEYS = {
@@ -58,18 +59,18 @@ def wrong_periods(settings: Settings) -> Iterator[tuple[str, str]]:
 
 
 def with_periods(settings: Settings) -> Settings:
-    """The settings, with the periods that follow if `stabilization.seconds` states a time."""
+    """The settings, with the periods that follow if `stabilization.seconds` states a time.
+
+    Where delays are measured, nothing is known of them yet: links are taken to be as quick as any
+    link is ever taken to be. A broker that measures more than that says so in its status.
+    """
     stabilization = settings.stabilization
     if not stabilization.seconds:
         return settings
-    if not stabilization.delay_max:
-        raise ConfigurationError(
-            f"is {stabilization.seconds:g}, and periods follow from it only if "
-            "stabilization.delay_max says how long a control message takes to a neighbour at most; "
-            "set that, or refresh_seconds in place of seconds",
-            "stabilization.seconds",
-        )
-    network = network_allowed(stabilization, settings.tree)
+    assumed = msgspec.structs.replace(
+        stabilization, delay_max=stabilization.delay_max or DELAY_SECONDS_MIN
+    )
+    network = network_allowed(assumed, settings.tree)
     try:
         periods = periods_within(stabilization.seconds, network, periods_set(settings))
     except StabilizationError as problem:

@@ -31,7 +31,8 @@ class LocalNetwork(Mapping[str, BrokerProcess]):
     `first_port`, or free ones if none is given. `arguments` go to every ``sapwood broker``.
     `dials` has the addresses that some brokers dial instead, such as that of a proxy in between;
     `dials_too` further ones, of links beside the tree.
-    Below `data` each broker has a directory of its own for what outlives its process.
+    Below `data` each broker has a directory of its own for what outlives its process. With
+    `advertises` every broker says where it listens, so that any two can be linked.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class LocalNetwork(Mapping[str, BrokerProcess]):
         dials: Mapping[str, str] | None = None,
         dials_too: Mapping[str, Sequence[str]] | None = None,
         data: Path | None = None,
+        advertises: bool = False,
     ) -> None:
         self.topology = topology
         self._dials = dials or {}
@@ -54,7 +56,15 @@ class LocalNetwork(Mapping[str, BrokerProcess]):
         }
         self._brokers = {
             name: BrokerProcess(
-                name, port, admin, [*self._joins(name, ports), *_kept(data, name), *arguments]
+                name,
+                port,
+                admin,
+                [
+                    *self._joins(name, ports),
+                    *([f"--advertise={_HOST}:{port}"] if advertises else []),
+                    *_kept(data, name),
+                    *arguments,
+                ],
             )
             for name, (port, admin) in ports.items()
         }
