@@ -58,6 +58,7 @@ REGRESSIONS = {
 mistakes, and find the seeds that show them."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", few(REGRESSIONS, quick=4))
 def test_what_once_was_wrong(seed: int) -> None:
     expect_none(swarm.failures([seed]))
@@ -69,6 +70,7 @@ def runs() -> dict[swarm.CaseRun, list[str]]:
     return {(run := swarm.CaseRun(draw_case(seed))): run.run() for seed in range(6)}
 
 
+@pytest.mark.slow
 def test_a_few_seeds(runs: dict[swarm.CaseRun, list[str]]) -> None:
     expect_none(
         f"{swarm.command(run.case.seed)}: {problems}" for run, problems in runs.items() if problems
@@ -99,6 +101,7 @@ def test_runs_do_something(runs: dict[swarm.CaseRun, list[str]]) -> None:
     assert reconnected > 20
 
 
+@pytest.mark.slow
 def test_a_table_that_differs_without_a_fault_is_a_failure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -125,6 +128,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
     assert err == "1 seeds, 1 with problems\n"
 
 
+@pytest.mark.slow
 def test_a_bounded_kernel_ends() -> None:
     kernel: Kernel = swarm.BoundedKernel()
 
