@@ -30,6 +30,7 @@ def test_the_broker_gets_its_part() -> None:
         admin="http://a:2",
         release="1.2.3",
         recording=True,
+        noting=True,
         expected=("B8",),
         expected_parent="B8",
         book=(Hint("B7", ("tcp://b:1",), 3.0),),

@@ -61,6 +61,8 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Whether an exception where there must be none is raised; else it is a fault that the broker
     has found in its own state, and mends."""
     recording: bool = False
+    noting: bool = False
+    """Whether rows that are of interest to an operator are wanted, too."""
     """Whether rows for a trace are among the effects."""
 
     def __post_init__(self) -> None:

@@ -171,7 +171,7 @@ class Gaps(Machine):
             if name != source and self._is_concerned(name, tested)
         ]
         effects: list[Effect] = [Send(name, message) for name in concerned]
-        if core.config.recording:
+        if core.config.recording or core.config.noting:
             what = f"{count} notifications given up on {link}"
             effects.append(Record("missed", {"source": source, "message": what}))
         return effects

@@ -280,7 +280,7 @@ class Node:
         self.admission.forget(line)
         if was_calling:
             self.dialing.lost(line, event.reason or "closed by the other side", now)
-        self.membership.lost(line, now)
+        self.membership.lost(line, now, event.reason or "closed by the other side")
         self.dialing.tick(now)
 
     def close(self, line: Line, goodbye: Goodbye, now: float, *, lingers: bool = False) -> None:
@@ -294,7 +294,7 @@ class Node:
         if goodbye.code == PROTOCOL and line.peer is not None:
             goodbye = self.checking.broke(line.peer, goodbye, now, was_told=False)
         self.say(line, goodbye, now)
-        self._end(line, now)
+        self._end(line, now, goodbye.reason or goodbye.code)
         self.do(Write(line.number, line.take()))
         line.lingers = lingers
         if self.stopping is None and not lingers:
@@ -304,15 +304,15 @@ class Node:
         """End a line at once."""
         if line.state is not LineState.CLOSING:
             line.out.clear()
-            self._end(line, now)
+            self._end(line, now, reason)
             self.do(Abort(line.number, reason))
 
-    def _end(self, line: Line, now: float) -> None:
+    def _end(self, line: Line, now: float, reason: str) -> None:
         line.advance("end")
         line.ended_at = now
         self.changed = True
         self.admission.forget(line)
-        self.membership.lost(line, now)
+        self.membership.lost(line, now, reason)
 
     def say(self, line: Line, message: LinkMessage, now: float) -> None:
         """Say something about a connection to its other end."""
@@ -447,7 +447,7 @@ class Node:
                 self._forward(effect, source, now)  # type: ignore[arg-type]
                 continue
             self.changed = True
-            if not self.orders.carry_out(effect, now) and self._is_recording:
+            if not self.orders.carry_out(effect, now):
                 at = now if recorded_at is None else recorded_at
                 self.rows.asked(effect, at)  # type: ignore[arg-type]
 

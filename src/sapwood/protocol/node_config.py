@@ -67,6 +67,8 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     anew."""
     recording: bool = False
     """Whether rows for a trace are among the effects."""
+    noting: bool = False
+    """Whether notes for a log are."""
 
     @property
     def routing_said(self) -> str:
@@ -118,6 +120,7 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
             admin=self.admin,
             release=self.release,
             recording=self.recording,
+            noting=self.noting,
             expected=self.expected,
             expected_parent=self.expected_parent,
             book=self.book,

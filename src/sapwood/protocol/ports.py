@@ -14,7 +14,7 @@ does not know is for whoever started the driver.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -189,6 +189,18 @@ class Restart(_Effect, frozen=True):
     reason: str
 
 
+Level: TypeAlias = Literal["debug", "info", "warning", "error"]
+
+
+class Note(_Effect, frozen=True):
+    """Write something into the log that an operator reads, if one is kept (`NodeConfig.noting`)."""
+
+    level: Level
+    event: str
+    """What happened, in a word or two, always the same for the same kind of thing."""
+    fields: dict[str, Any]
+
+
 class Stopped(_Effect, frozen=True):
     """Everything has been said; the process may end."""
 
@@ -206,6 +218,7 @@ DriverEffect: TypeAlias = (
     | ChangeAnswered
     | RememberBook
     | Restart
+    | Note
     | Stopped
 )
 

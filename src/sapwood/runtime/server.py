@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import secrets
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from random import Random
@@ -21,6 +22,7 @@ from sapwood.protocol.ports import (
     ClientOrder,
     Joined,
     JoinFailed,
+    Note,
     Remember,
     RememberBook,
     Restart,
@@ -37,6 +39,7 @@ from sapwood.runtime.config.node import node_config
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.data_directory import DataDirectory
 from sapwood.runtime.driver import Driver
+from sapwood.runtime.logs import Log
 from sapwood.runtime.tls import client_context, exposure, server_context
 from sapwood.runtime.tracing import TICK_SECONDS as TRACE_SECONDS
 from sapwood.runtime.tracing import Tracer
@@ -66,6 +69,7 @@ class Server:
         self.admin: Admin | None = None
         self.clock = Clock()
         self._tell = tell
+        self.log = make_log(settings)
         self._spoil = spoil if settings.admin_faults else None
         self._data = DataDirectory(settings, lambda text: tell(f"broker {settings.id}: {text}"))
         session = self._data.next_session()
@@ -89,6 +93,7 @@ class Server:
             RememberBook: self._data.note_book,
             Stopped: lambda effect: self._stopped.set(),
             Restart: self._restart,
+            Note: lambda note: self.log.note(note.level, note.event, note.fields),
         }
 
     @property
@@ -184,6 +189,7 @@ class Server:
     def _restart(self, effect: Restart) -> None:
         """Begin a new session in this process: the state of the old one was impossible."""
         self._tell(f"broker {self.settings.id}: begins a new session: {effect.reason}")
+        self.log.note("error", "new session", {"reason": effect.reason})
         self.node = self._new_node(self._data.next_session())
         self._status = StatusTaker(self.node, self.settings, self._rates, self.tracer)
         self.driver.replace(self.node)
@@ -264,6 +270,11 @@ class Server:
         while True:
             await asyncio.sleep(TRACE_SECONDS)
             tracer.tick(self.clock.now())
+
+
+def make_log(settings: Settings) -> Log:
+    """What writes the log of a broker."""
+    return Log(settings.id, settings.log.level, settings.log.format, time.time)
 
 
 def make_tracer(settings: Settings, session: int) -> Tracer | None:

@@ -18,6 +18,7 @@ from sapwood.errors import InvalidIdError
 from sapwood.filters.ids import SessionId
 from sapwood.protocol.due import is_due
 from sapwood.protocol.events import SurveyRequested
+from sapwood.protocol.link import notes
 from sapwood.protocol.link.adopting import awaited, is_adopted, returned
 from sapwood.protocol.link.flow import SLOW_POLICIES
 from sapwood.protocol.link.handshake import (
@@ -146,7 +147,7 @@ class Admission:
             if applicant.stage is Stage.CHALLENGE:
                 self._unanswered(applicant, now)
             else:
-                self._refuse(applicant.line, Goodbye(BUSY, NO_ANSWER), now)
+                self._refuse(applicant.line, applicant.hello, Goodbye(BUSY, NO_ANSWER), now)
 
     def _seconds(self, applicant: Applicant) -> float:
         """How long the present stage may take."""
@@ -188,7 +189,7 @@ class Admission:
             or self._impostor(line, hello)
         )
         if goodbye is not None:
-            self._refuse(line, goodbye, now)
+            self._refuse(line, hello, goodbye, now)
         elif hello.role == CLIENT or self._resumed(hello) is not None:
             self._admit(line, hello, now)
         else:
@@ -196,8 +197,9 @@ class Admission:
             self._challenge(applicant, now)
             node.changed = True
 
-    def _refuse(self, line: Line, goodbye: Goodbye, now: float) -> None:
+    def _refuse(self, line: Line, hello: Hello, goodbye: Goodbye, now: float) -> None:
         self._node.counts["refused"] += 1
+        notes.refused(self._node, line.address, hello, goodbye)
         self._node.close(line, goodbye, now)
 
     def _objection(self, hello: Hello, now: float) -> Goodbye | None:
@@ -281,7 +283,9 @@ class Admission:
         """The holder of a name is alive: whoever else wants the name is refused."""
         for applicant in list(self.applicants.values()):
             if applicant.stage is Stage.CHALLENGE and applicant.hello.id == holder.name:
-                self._refuse(applicant.line, self._refused_by(holder, applicant.hello), now)
+                self._refuse(
+                    applicant.line, applicant.hello, self._refused_by(holder, applicant.hello), now
+                )
 
     def _unanswered(self, applicant: Applicant, now: float) -> None:
         """The holder of a name does not answer; it may have come back over another line."""
@@ -289,7 +293,9 @@ class Admission:
         holder = node.peers.get(applicant.hello.id)
         if holder is not None and holder.line is not None:
             if holder.line.number != applicant.challenged:
-                self._refuse(applicant.line, self._refused_by(holder, applicant.hello), now)
+                self._refuse(
+                    applicant.line, applicant.hello, self._refused_by(holder, applicant.hello), now
+                )
                 return
             node.abort(holder.line, "does not answer, and its name has come back", now)
         self._survey(applicant, now)
@@ -315,16 +321,16 @@ class Admission:
             if applicant.stage is not Stage.SURVEY or applicant.survey != answer.request:
                 continue
             if isinstance(answer, Refused) and BEACONS not in applicant.hello.features:
-                self._refuse(applicant.line, Goodbye(BUSY, NO_ANSWER), now)
+                self._refuse(applicant.line, applicant.hello, Goodbye(BUSY, NO_ANSWER), now)
                 continue
             hello = applicant.hello
             found = () if isinstance(answer, Refused) else answer.brokers
             sessions = [one.session for one in found if one.id == hello.id]
             holder = node.peers.get(hello.id)
             if holder is not None and holder.line is not None:  # it came in meanwhile
-                self._refuse(applicant.line, self._refused_by(holder, hello), now)
+                self._refuse(applicant.line, applicant.hello, self._refused_by(holder, hello), now)
             elif any(session != hello.session for session in sessions):
-                self._refuse(applicant.line, _id_in_use(hello), now)
+                self._refuse(applicant.line, applicant.hello, _id_in_use(hello), now)
             else:
                 self._admit(applicant.line, hello, now, is_alone=not sessions)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from sapwood.protocol.effects import Record
+from sapwood.protocol.link import notes
 from sapwood.protocol.link.peer import Peer
 from sapwood.protocol.link.spool import FrameRun
 from sapwood.protocol.ports import Row
@@ -85,11 +86,14 @@ class Rows:
                 self._node.do(Row(at, DROPPED, fields, run.data))
 
     def asked(self, effect: Record, at: float) -> None:
-        """The broker asks for a row.
+        """The broker asks for a row, which may be of interest for the log, too.
 
         A client that was lost by another broker or session asks for everything again: what it had
         asked for there is over, and that session may not have been able to record it.
         """
+        notes.recorded(self._node, effect)
+        if not self._node.config.recording:
+            return
         kind, fields = effect.kind, effect.fields
         peer = self._node.peers.get(fields.get("client", "")) if kind in _ENDS else None
         if peer is not None and peer.claimed_again is not None:

@@ -262,7 +262,7 @@ class Holding(Machine):
         effects: list[Effect] = []
         if ring.is_closed and ring.new in self.core.neighbours:
             effects.append(Withhold(ring.new, is_withheld=False))
-        if not self.core.config.recording:
+        if not (self.core.config.recording or self.core.config.noting):
             return effects
         fields = {
             "change": ring.change,

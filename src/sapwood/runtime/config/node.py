@@ -51,5 +51,6 @@ def node_config(
         stabilization=settings.stabilization,
         tree=settings.tree,
         recording=bool(settings.trace.directory),
+        noting=settings.log.level != "off",
         raises_faults=False,
     )

@@ -42,6 +42,21 @@ class TraceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ] = 64 * 2**20
 
 
+class LogSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a broker writes to stderr about itself."""
+
+    level: Annotated[
+        Literal["debug", "info", "warning", "error", "off"],
+        Meta(
+            description="The least important lines that are written: debug tells of every client, "
+            "info of links and changes of the tree, warning of what was lost or refused."
+        ),
+    ] = "info"
+    format: Annotated[
+        Literal["text", "json"], Meta(description="Lines for people, or one JSON object a line.")
+    ] = "text"
+
+
 class TlsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Encryption of links and clients, and certificates as credentials."""
 
@@ -214,4 +229,5 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     stabilization: StabilizationSettings = StabilizationSettings()
     tree: TreeSettings = TreeSettings()
     trace: TraceSettings = TraceSettings()
+    log: LogSettings = LogSettings()
     tls: TlsSettings = TlsSettings()
