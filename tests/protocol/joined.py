@@ -264,8 +264,7 @@ class Network:
         """By the name of a node: what its certificate says."""
         self.is_spoilt = False
         """Whether a test has spoilt something: then nodes have problems until they are mended."""
-        self.verifies = True
-        """Whether passwords are verified; else those who log in wait."""
+        self.verifies = True  # else those who log in by a password wait
         self._random = random
         self._numbers = itertools.count(1)
         self._events: deque[tuple[str, DriverEvent]] = deque()
@@ -331,13 +330,6 @@ class Network:
         """A raw client of session 1 that has said its hello; its name at the broker is `name.1`."""
         peer = self.connect(RawPeer(self, acknowledges=acknowledges), at)
         return peer.say(hello_of(name, silence=silence, **hello))
-
-    def connect_and_say(
-        self, name: str, hello: Hello, number: int, address: str = "raw:1"
-    ) -> list[DriverEffect]:
-        """Somebody dials a node and says hello; what the node does because of that."""
-        self.bring(name, Connected(number, address=address))
-        return self.bring(name, Data(number, LINK_CODEC.encode(hello)))
 
     def attach(self, name: str, other: str, number: int, other_number: int, dial: int = 1) -> None:
         """An attempt of a node succeeds, at an address that did not answer before."""
@@ -445,13 +437,12 @@ class Network:
         if isinstance(effect, Dial):
             self.dials.append((self.now, name, effect.address))
             self._dial(name, effect)
-            return
-        if isinstance(effect, VerifySecret) and self.verifies:
-            answer = SecretVerified(effect.connection, is_right(effect.hashes, effect.secret))
-            self._events.append((name, answer))
-            return
-        if not isinstance(effect, Write | Close | Abort):
+        elif isinstance(effect, VerifySecret) and self.verifies:
+            found = is_right(effect.hashes, effect.secret)
+            self._events.append((name, SecretVerified(effect.connection, found)))
+        elif not isinstance(effect, Write | Close | Abort):
             self.told[name].append(effect)
+        if not isinstance(effect, Write | Close | Abort):
             return
         end = self._end_of(name, effect.connection)
         if end is None:

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from protocol.accounts_of import ACCOUNTS, ALICE, BOB, PASSWORD, SITE, shown
 from protocol.joined import Network, hello_of
 from sapwood.protocol.accounts import Account, Accounts
 from sapwood.protocol.hashing import SECRET_BYTES_MAX
-from sapwood.protocol.link.handshake import BAD_CREDENTIALS, BROKER, BUSY, Goodbye, Welcome
+from sapwood.protocol.link.handshake import (
+    BAD_CREDENTIALS,
+    BROKER,
+    BUSY,
+    LINK_CODEC,
+    Goodbye,
+    Hello,
+    Welcome,
+)
 from sapwood.protocol.link.line import HANDSHAKE_SECONDS
 from sapwood.protocol.link.logins import (
     CROWDED,
@@ -22,7 +31,14 @@ from sapwood.protocol.link.logins import (
     identify,
     usurpation,
 )
-from sapwood.protocol.ports import Connected, Reload, SecretVerified, VerifySecret
+from sapwood.protocol.ports import (
+    Connected,
+    Data,
+    DriverEffect,
+    Reload,
+    SecretVerified,
+    VerifySecret,
+)
 
 UNKNOWN = Goodbye(BAD_CREDENTIALS, WRONG)
 
@@ -47,11 +63,11 @@ UNKNOWN = Goodbye(BAD_CREDENTIALS, WRONG)
 def test_who_it_is(
     credentials: dict[str, str], certificate: tuple[str, ...] | None, who: object
 ) -> None:
-    assert identify(ACCOUNTS, hello_of("x", credentials=credentials), certificate) == who
+    assert identify(ACCOUNTS, credentials, certificate) == who
 
 
 def test_a_certificate_of_one_account_is_not_that_of_another() -> None:
-    said = identify(ACCOUNTS, hello_of("x", credentials=shown("alice")), ("bob.example",))
+    said = identify(ACCOUNTS, shown("alice"), ("bob.example",))
     assert isinstance(said, Goodbye)
     assert "the certificate is that of account 'bob', not of 'alice'" in said.reason
 
@@ -84,21 +100,29 @@ def network(**config: Any) -> Network:
     return net
 
 
+def said_hello(
+    net: Network, hello: Hello, number: int, address: str = "raw:1"
+) -> list[DriverEffect]:
+    """Somebody dials B1 and says hello; what B1 does because of that."""
+    net.bring("B1", Connected(number, address=address))
+    return net.bring("B1", Data(number, LINK_CODEC.encode(hello)))
+
+
 def test_a_password_is_verified_by_the_driver_and_known_from_then_on() -> None:
     """The whole lists of effects; the second time the driver is not asked."""
     net = network()
     net.verifies = False
     net.bring("B1", Connected(7, address="10.0.0.1:5"))
     hello = hello_of("bob", credentials=shown("bob"))
-    assert net.connect_and_say("B1", hello, 8) == [VerifySecret(8, (PASSWORD,), "open sesame")]
+    assert said_hello(net, hello, 8) == [VerifySecret(8, (PASSWORD,), "open sesame")]
     assert net.nodes["B1"].peers == {}
     net.bring("B1", SecretVerified(8, is_right=True))
     assert list(net.nodes["B1"].peers) == ["bob.1"]
     later = hello_of("bob", 2, credentials=shown("bob"))
-    net.connect_and_say("B1", later, 9)
+    said_hello(net, later, 9)
     assert list(net.nodes["B1"].peers) == ["bob.1", "bob.2"]
     wrong = hello_of("bob", 3, credentials=shown("bob", "open Sesame"))
-    assert net.connect_and_say("B1", wrong, 10) == [VerifySecret(10, (PASSWORD,), "open Sesame")]
+    assert said_hello(net, wrong, 10) == [VerifySecret(10, (PASSWORD,), "open Sesame")]
 
 
 def test_a_wrong_password_is_refused() -> None:
@@ -146,7 +170,7 @@ def test_a_flood_of_logins_costs_no_more_than_a_few_verifications() -> None:
     for number in range(200):
         hello = hello_of("bob", number + 1, credentials=shown("bob", f"guess {number}"))
         host = f"10.0.0.{number // 40}:{number}"
-        asked += net.connect_and_say("B1", hello, 1000 + number, host)
+        asked += said_hello(net, hello, 1000 + number, host)
     verifications = [one for one in asked if isinstance(one, VerifySecret)]
     assert len(verifications) == WAITING_MAX
     assert {one.connection for one in verifications} == {
@@ -190,6 +214,4 @@ def test_brokers_log_in_where_they_dial() -> None:
 
 
 def _with(config: Any, accounts: Accounts) -> Any:
-    import msgspec
-
     return msgspec.structs.replace(config, accounts=accounts)

@@ -216,7 +216,7 @@ class Admission:
 
     def _log_in(self, accounts: Accounts, line: Line, hello: Hello, now: float) -> None:
         """See which account it is, at once or with the help of the driver."""
-        who = identify(accounts, hello, line.certificate)
+        who = identify(accounts, hello.credentials, line.certificate)
         if isinstance(who, Unproved) and self.recognized.knows(who):
             who = who.account
         if isinstance(who, Account):

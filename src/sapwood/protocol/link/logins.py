@@ -11,7 +11,7 @@ waiting.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
 from hmac import compare_digest
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -45,11 +45,11 @@ class Unproved(NamedTuple):
 
 
 def identify(
-    accounts: Accounts, hello: Hello, certificate: tuple[str, ...] | None
+    accounts: Accounts, credentials: Mapping[str, str], certificate: tuple[str, ...] | None
 ) -> Account | Unproved | Goodbye:
     """Who it is, who it says to be, or why it is nobody."""
     by_certificate = accounts.of_certificate(certificate or ())
-    name, secret = hello.credentials.get("account", ""), hello.credentials.get("secret", "")
+    name, secret = credentials.get("account", ""), credentials.get("secret", "")
     if not name:
         return by_certificate or Goodbye(BAD_CREDENTIALS, NO_ACCOUNT)
     if by_certificate is not None:
