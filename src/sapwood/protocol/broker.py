@@ -105,7 +105,7 @@ class Broker(Members):
         self.waves = Waves(self, self.restoration)
         self.settling = Settling(self, self.waves)
         self.gaps = Gaps(self, self.restoration)
-        self.moves = Moves(self, self.gaps)
+        self.moves = Moves(self)
         self.leaving = Leaves(self, self, self.restoration, self.waves, self.gaps)
         subscribing = self._make_subscribing()
         self.tree = Tree(self, self, self.restoration, self.waves, self.gaps)
@@ -307,7 +307,7 @@ class Broker(Members):
 
     def owes_report(self, neighbour: str) -> bool:
         """Whether a neighbour may still have to be told that something is missing."""
-        return bool(self.gaps.held) or neighbour in self.restoration.late
+        return self.gaps.are_waiting or neighbour in self.restoration.late
 
     # What is refused
 
@@ -316,9 +316,10 @@ class Broker(Members):
     ) -> list[Effect]:
         """A notification is not taken from a source: what follows from that."""
         if self.fences.is_stale(source, publisher):
-            self.moves.dropped(source, attributes)
+            self.gaps.drop(source, attributes)
             return self.drops.count(Drop.STALE, source, publisher=publisher, sequence=sequence)
         if self.is_held(source):
+            self.gaps.drop(source, attributes)  # the other end does not know yet that it is held
             return self.drops.count(Drop.HELD, source, publisher=publisher, sequence=sequence)
         effects = self.drops.count(Drop.REFUSED, source)
         if source in self.clients:
