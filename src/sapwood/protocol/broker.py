@@ -48,6 +48,7 @@ from sapwood.protocol.members import Members
 from sapwood.protocol.messages import CODEC, Advertise, Refused, Subscribe
 from sapwood.protocol.moves import Moves
 from sapwood.protocol.neighbours import Neighbour
+from sapwood.protocol.reconfigure.asking import ChangeTree
 from sapwood.protocol.reconfigure.conducting import Conducting
 from sapwood.protocol.reconfigure.leaving import Leaves
 from sapwood.protocol.reconfigure.requests import Changing
@@ -121,7 +122,7 @@ class Broker(Members):
             refusal=self.refusal,
             refused=self._refused,
             control=self._decoded,
-            restricts_clients=self.config.advertisements_required,
+            is_restricted=self.is_restricted,
             aside=self._received_aside,
             crossed=self._crossed,
         )
@@ -363,6 +364,9 @@ class Broker(Members):
         handlers = table.get(type(message))
         if handlers is None:
             return self.drops.count(Drop.NOT_FOR_BROKERS, source)
+        if isinstance(message, ChangeTree) and (reason := self.change_refusal(source, message)):
+            refusal = Send(source, Refused(reason, message.request))
+            return [*self.drops.count(Drop.REFUSED, source), refusal]
         effects: list[Effect] = []
         try:
             for handler in handlers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from sapwood.protocol.accounts import Accounts
 from sapwood.protocol.ports import Hint
 from sapwood.protocol.stabilize.settings import (
     NO_PROTOCOL,
@@ -60,6 +61,8 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     raises_faults: bool = True
     """Whether an exception where there must be none is raised; else it is a fault that the broker
     has found in its own state, and mends."""
+    accounts: Accounts | None = None
+    """Who the clients are, and what they may do; None: everything."""
     recording: bool = False
     noting: bool = False
     """Whether rows that are of interest to an operator are wanted, too."""

@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
+import msgspec
+
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 from sapwood.protocol.clients import ADVERTISED, SUBSCRIBED, Clients
@@ -29,6 +31,7 @@ from sapwood.protocol.messages import (
     Unsubscribe,
 )
 from sapwood.protocol.neighbours import Neighbours
+from sapwood.protocol.reconfigure.asking import ChangeTree
 from sapwood.routing.algorithms import ALGORITHMS, FLOODING
 from sapwood.routing.strategy import Entry
 from sapwood.routing.table import RoutingTable
@@ -90,9 +93,52 @@ class Core:
             return "the link is not to carry anything" if self.is_held(source) else ""
         if publisher != source:
             return f"published as {publisher!r} by {source!r}: a client publishes as itself"
+        accounts = self.config.accounts
+        if accounts is not None and (reason := accounts.publish_refusal(source, attributes)):
+            return reason
         if not self.config.advertisements_required:
             return ""
         return self.clients.refusal(source, attributes)
+
+    def is_restricted(self, source: str) -> bool:
+        """Whether what a source may send depends on the attributes."""
+        if source not in self.clients:
+            return False
+        accounts = self.config.accounts
+        is_free = accounts is None or accounts.is_free(source)
+        return self.config.advertisements_required or not is_free
+
+    def claim_refusal(self, source: str, kind: str, filter: Filter) -> str:
+        """Why a client may not subscribe to a filter or advertise it; empty if it may."""
+        accounts = self.config.accounts
+        if accounts is None or source not in self.clients:
+            return ""
+        return accounts.claim_refusal(source, kind, filter)
+
+    def change_refusal(self, source: str, message: ChangeTree) -> str:
+        """Why a client may not change the tree in a way; empty if it may."""
+        accounts = self.config.accounts
+        if accounts is None:
+            return ""
+        account = accounts.owner_of_session(source)
+        broker = message.broker or self.id
+        return accounts.administer_refusal(account, message.wish, broker)
+
+    def overreach(self, client: str) -> str:
+        """What a client may not have any more of what it has; empty if it may have all of it."""
+        accounts = self.config.accounts
+        if accounts is None or accounts.owner_of_session(client) is None:
+            return "" if accounts is None else f"no account owns {client!r} any more"
+        for kind in (SUBSCRIBED, ADVERTISED):
+            for filter in dict.fromkeys(self.clients.claims(client, kind).values()):
+                if reason := accounts.claim_refusal(client, kind, filter):
+                    return reason
+        return ""
+
+    def reload(self, config: BrokerConfig) -> None:
+        """Go on with other accounts: what was decided about publications is decided anew."""
+        self.config = msgspec.structs.replace(self.config, accounts=config.accounts)
+        self.forwarding.invalidate()
 
     def is_held(self, source: str) -> bool:
         """Whether a source is a neighbour whose link is not to carry anything."""

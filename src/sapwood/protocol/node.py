@@ -49,6 +49,7 @@ from sapwood.protocol.link.orders import Orders
 from sapwood.protocol.link.overflow import EXCESS_MAX, Overflow
 from sapwood.protocol.link.peer import Peer
 from sapwood.protocol.link.placing import Placing
+from sapwood.protocol.link.reloading import reload
 from sapwood.protocol.link.rows import Rows
 from sapwood.protocol.link.states import LineState
 from sapwood.protocol.link.stopping import Stopping
@@ -65,7 +66,9 @@ from sapwood.protocol.ports import (
     Disconnected,
     DriverEffect,
     DriverEvent,
+    Reload,
     Restart,
+    SecretVerified,
     Stop,
     Stopped,
     Unsent,
@@ -137,8 +140,6 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<node {self.config.id}.{self.config.session}>"
-
-    # The door
 
     def handle(self, event: DriverEvent, now: float) -> list[DriverEffect]:
         """Take an event; what the driver has to do because of it, in order."""
@@ -585,16 +586,15 @@ class Node:
             goodbye = Goodbye(PROTOCOL, "sent more than it was given credit for")
             self.close(peer.line, goodbye, now)
 
-    def _stop(self, event: Stop, now: float) -> None:
-        self.ending.begin(now)
-
     HANDLERS: ClassVar[dict[type, Callable[[Any, Any, float], None]]] = {
         Connected: _connected,
         Disconnected: _disconnected,
         DialFailed: lambda self, event, now: self.dialing.failed(event, now),
         Unsent: lambda self, event, now: self.overflow.unsent(event, now),
         Tick: _tick,
-        Stop: _stop,
+        SecretVerified: lambda self, event, now: self.admission.verified(event, now),
+        Reload: reload,
+        Stop: lambda self, event, now: self.ending.begin(now),
         ChangeRequested: bring,
     }
     """What is done for each kind of event: code, so that no fault changes it."""

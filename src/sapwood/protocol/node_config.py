@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
+from sapwood.protocol.accounts import Accounts
 from sapwood.protocol.config import BrokerConfig
 from sapwood.protocol.link.handshake import CHECKS, NEVER, SILENCE_SECONDS_MAX, said_routing
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
@@ -13,6 +16,9 @@ from sapwood.protocol.stabilize.beacon import BEACONS
 from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
 from sapwood.routing.algorithms import FLOODING, HIERARCHICAL, PEER_TO_PEER
 
+RELOADABLE: Final = ("token", "accounts", "account", "secret", "require_certificate", "client")
+"""What may change while a node is running (`Reload`)."""
+
 
 class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     """One broker with its links and clients."""
@@ -21,6 +27,12 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     session: int = 1
     network: str = "sapwood"
     token: str = ""
+    """The shared secret. Where there are accounts, nobody is asked for it."""
+    accounts: Accounts | None = None
+    """Who may log in, and what they may do; None: whoever has the token may do everything."""
+    account: str = ""
+    secret: str = ""
+    """The account of this broker where it dials, and its secret."""
     require_certificate: bool = False
     """Whether whoever connects must show a certificate; a broker one with its id in it."""
     joins: tuple[str, ...] = ()
@@ -69,6 +81,12 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Whether rows for a trace are among the effects."""
     noting: bool = False
     """Whether notes for a log are."""
+
+    @property
+    def credentials(self) -> dict[str, str]:
+        """What this node shows to those whom it dials."""
+        shown = {"token": self.token, "account": self.account, "secret": self.secret}
+        return {kind: text for kind, text in shown.items() if text}
 
     @property
     def routing_said(self) -> str:
@@ -130,4 +148,5 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
             tree=self.tree,
             client_refresh_seconds=self.client.refresh_seconds,
             raises_faults=self.raises_faults,
+            accounts=self.accounts,
         )

@@ -71,12 +71,35 @@ class Unsent(_Event, frozen=True):
     size: int
 
 
+class SecretVerified(_Event, frozen=True):
+    """Whether the secret that somebody showed over a connection is right (`VerifySecret`)."""
+
+    connection: int
+    is_right: bool
+
+
+class Reload(_Event, frozen=True):
+    """Settings have changed that can while a node is running: `RELOADABLE` of `NodeConfig`."""
+
+    config: Any
+    """A `NodeConfig`, of which the rest is not looked at."""
+
+
 class Stop(_Event, frozen=True):
     """End in an orderly way; the last effect will be `Stopped`."""
 
 
 DriverEvent: TypeAlias = (
-    Connected | Data | Disconnected | DialFailed | Unsent | Tick | Stop | ChangeRequested
+    Connected
+    | Data
+    | Disconnected
+    | DialFailed
+    | Unsent
+    | SecretVerified
+    | Tick
+    | Reload
+    | Stop
+    | ChangeRequested
 )
 
 
@@ -110,6 +133,17 @@ class Dial(_Effect, frozen=True):
 
     dial: int
     address: str
+
+
+class VerifySecret(_Effect, frozen=True):
+    """See whether a secret belongs to one of some hashes (`sapwood.protocol.hashing.is_right`).
+
+    That takes a while, so it is done beside everything else. Answer with `SecretVerified`.
+    """
+
+    connection: int
+    hashes: tuple[str, ...]
+    secret: str
 
 
 class Row(_Effect, frozen=True):
@@ -210,6 +244,7 @@ DriverEffect: TypeAlias = (
     | Close
     | Abort
     | Dial
+    | VerifySecret
     | Row
     | ClientOrder
     | Joined

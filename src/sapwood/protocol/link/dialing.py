@@ -258,7 +258,7 @@ class Dialing:
             features=config.features(is_client=False),
             refresh=config.refresh_seconds(is_client=False),
             addresses=config.addresses,
-            credentials={"token": config.token} if config.token else {},
+            credentials=config.credentials,
             routing=config.routing_said,
             resume=node.membership.resumes(),
             tree=node.broker.tree.places(),

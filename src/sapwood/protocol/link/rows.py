@@ -20,6 +20,7 @@ from sapwood.trace.schema import (
     DELIVERED,
     DROPPED,
     FORWARDED,
+    LOGIN,
     PUBLISHED,
     SUBSCRIBED,
     UNADVERTISED,
@@ -42,6 +43,18 @@ class Rows:
 
     def __init__(self, node: Node) -> None:
         self._node = node
+
+    def login(self, peer: Peer, at: float) -> None:
+        """Somebody has come in by an account."""
+        accounts = self._node.config.accounts
+        if not self._node.config.recording or accounts is None:
+            return
+        if peer.is_client:
+            account, fields = accounts.owner_of_session(peer.name), {"client": peer.name}
+        else:
+            account, fields = accounts.owner("broker", peer.name), {"source": peer.name}
+        if account is not None:
+            self._node.do(Row(at, LOGIN, {**fields, "message": account.name}))
 
     def published(self, peer: Peer, data: bytes, frames: int, size: int, at: float) -> None:
         """Frames came from a client, notifications of so many bytes among them.
