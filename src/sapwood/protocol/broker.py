@@ -48,6 +48,7 @@ from sapwood.protocol.members import Members
 from sapwood.protocol.messages import CODEC, Advertise, Refused, Subscribe
 from sapwood.protocol.moves import Moves
 from sapwood.protocol.neighbours import Neighbour
+from sapwood.protocol.optimize.edges.switching import Switching
 from sapwood.protocol.reconfigure.conducting import Conducting
 from sapwood.protocol.reconfigure.leaving import Leaves
 from sapwood.protocol.reconfigure.requests import Changing
@@ -111,6 +112,7 @@ class Broker(Members):
         self.turning = Turning(self, self, self.waves, self.restoration, self.gaps, self.tree)
         self.changing = Changing(self, self.turning, self.waves)
         self.conducting = Conducting(self, self.changing, self.waves)
+        self.edges = Switching(self)
         self.audit = Audit(self)
         self.machines = self._in_order(subscribing)
         """In the order in which they are told of what happens."""
@@ -160,6 +162,7 @@ class Broker(Members):
         """All machines. Refreshing is last: it compares what the others have told."""
         machines: tuple[Machine, ...] = (
             subscribing,
+            self.edges,
             self.moves,
             self.restoration,
             self.waves,
@@ -176,7 +179,7 @@ class Broker(Members):
         )
         if self.config.stabilization.refresh == "off":
             return machines
-        return (*machines, Refreshing(self, subscribing, self.restoration))
+        return (*machines, Refreshing(self, subscribing, self.restoration, self.edges))
 
     def _make_subscribing(self) -> Subscribing:
         """The machine that keeps the tables; brokers of published schemes have others."""
