@@ -48,7 +48,9 @@ from sapwood.protocol.members import Members
 from sapwood.protocol.messages import CODEC, Advertise, Refused, Subscribe
 from sapwood.protocol.moves import Moves
 from sapwood.protocol.neighbours import Neighbour
+from sapwood.protocol.optimize.edges.choosing import Choosing
 from sapwood.protocol.optimize.edges.switching import Switching
+from sapwood.protocol.optimize.edges.wishes import Wishes
 from sapwood.protocol.reconfigure.conducting import Conducting
 from sapwood.protocol.reconfigure.leaving import Leaves
 from sapwood.protocol.reconfigure.requests import Changing
@@ -113,6 +115,7 @@ class Broker(Members):
         self.changing = Changing(self, self.turning, self.waves)
         self.conducting = Conducting(self, self.changing, self.waves)
         self.edges = Switching(self)
+        self.edge_choice = Choosing(self, self.edges)
         self.audit = Audit(self)
         self.machines = self._in_order(subscribing)
         """In the order in which they are told of what happens."""
@@ -127,7 +130,7 @@ class Broker(Members):
             aside=self._received_aside,
             crossed=self._crossed,
         )
-        self._reader = FrameReader(self.forwarding, admission, self.drops, self.decode)
+        self._reader = FrameReader(self.forwarding, admission, self.drops, self.decode, self.tally)
         self.watching: Watching | None = None
         """Leaves out what comes again, while a circle is possible."""
         self._has_crossed = False
@@ -175,6 +178,7 @@ class Broker(Members):
             self.conducting,
             self.tree,
             Seeking(self, self.tree, self.waves),
+            self.edge_choice,
             self.audit,
         )
         if self.config.stabilization.refresh == "off":
@@ -259,6 +263,9 @@ class Broker(Members):
             if one.in_tree or name == self.joining:
                 self.forwarding.open(name, everything=one.is_flooded)
         self.forwarding.shares_publishers = not self.fences
+        if self.wishes is not None:
+            self.wishes = Wishes()
+            self.wishes.build(self.subscriptions)
         self.subscriptions.scope = self.scope
         self.drops.recording = self.config.recording
         self.drops.counts, self.faults = sound_drops(self), sound_faults(self)

@@ -30,6 +30,8 @@ from sapwood.protocol.messages import (
 )
 from sapwood.protocol.neighbours import Neighbour, Neighbours
 from sapwood.protocol.optimize.edges.messages import Tell
+from sapwood.protocol.optimize.edges.wishes import Wishes
+from sapwood.protocol.tally import Tally
 from sapwood.routing.algorithms import ALGORITHMS, FLOODING
 from sapwood.routing.strategy import Entry
 from sapwood.routing.table import RoutingTable
@@ -66,6 +68,10 @@ class Core:
         self.advertisements = RoutingTable()
         self.subscriptions = RoutingTable(self.scope)
         self.forwarding = Forwarding(config.remembered_max, self.heads)
+        self.tally = Tally(("edges",)) if config.edges.is_looking else None
+        """What passes through, if anybody wants to know."""
+        self.wishes = Wishes() if config.edges.is_looking else None
+        """How what is wanted changes, if anybody wants to know."""
 
     @property
     def scope(self) -> RoutingTable | None:
@@ -215,6 +221,8 @@ class Core:
         table.add(entry, text)
         if table is self.subscriptions:
             self.forwarding.add(entry)
+            if self.wishes is not None:
+                self.wishes.add(entry)
         else:
             self._advertisements_changed(entry.destination)
 
@@ -224,6 +232,8 @@ class Core:
         if entry is not None:
             if table is self.subscriptions:
                 self.forwarding.remove(destination, entry_id)
+                if self.wishes is not None:
+                    self.wishes.remove(entry)
             else:
                 self._advertisements_changed(destination)
         return entry
@@ -261,13 +271,12 @@ class Core:
         """
         self.direct()
         withheld = self.neighbours.withheld()
-        return [
-            *_said(self.advertisements, withheld, Advertise, Unadvertise),
-            *self._announced(withheld, floods=True),
-            *self._begun(withheld),
-            *_said(self.subscriptions, withheld, Subscribe, Unsubscribe),
-            *self._announced(withheld, floods=False),
-        ]
+        advertised = _said(self.advertisements, withheld, Advertise, Unadvertise)
+        begun = [*self._announced(withheld, floods=True), *self._begun(withheld)]
+        wanted = _said(self.subscriptions, withheld, Subscribe, Unsubscribe)
+        if self.wishes is not None:
+            self.wishes.note([one.destination for one in wanted])
+        return [*advertised, *begun, *wanted, *self._announced(withheld, floods=False)]
 
     def _begun(self, withheld: Iterable[str]) -> list[Effect]:
         """Tell neighbours that flood, and know numbers, that what is wanted follows."""
@@ -339,9 +348,9 @@ def _said(
     withheld: list[str],
     begin: type[Subscribe | Advertise],
     end: type[Unsubscribe | Unadvertise],
-) -> list[Effect]:
+) -> list[Send]:
     """The messages that tell neighbours what they are owed and were not told."""
-    effects: list[Effect] = []
+    effects: list[Send] = []
     for neighbour, difference in table.take_differences(withheld):
         for entry_id, filter in difference.subscribe:
             effects.append(Send(neighbour, begin(entry_id, str(filter))))
