@@ -441,6 +441,10 @@ class Broker(Members):
         else:
             self.receive = self._reader.read
 
+    def ask_to_tell(self, path: tuple[str, ...], now: float) -> list[Effect]:
+        """Have all edges tell that a change on a path needs to."""
+        return self.edges.ask_to_tell(path, now)
+
     def forget_ways(self, names: tuple[str, ...]) -> None:
         """Take the publications of clients that moved from other ways than by these, too."""
         forgotten = [name for name in names if self.fences.forget_source(name)]

@@ -156,6 +156,8 @@ class Members(Core):
         """A link is part of the tree no longer, and stays for what is under way over it."""
         neighbour = self.neighbours[name]
         neighbour.in_tree, neighbour.is_away = False, not neighbour.is_connected
+        if self.config.edges.is_auto:
+            neighbour.forget_switches(self.config.routing)
         return self._all(lambda machine: machine.link_down(name, now))
 
     def keep_link(self, name: str, now: float) -> list[Effect]:

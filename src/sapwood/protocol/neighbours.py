@@ -118,6 +118,13 @@ class Neighbour(msgspec.Struct):
             self.is_confirmed = False
         self.sends = sends
 
+    def forget_switches(self, routing: str) -> None:
+        """Let both edges be as they are at first: what they were chosen for is over."""
+        self.sends = self.receives = routing
+        self.announced, self.how, self.outward_phase = "", "", STEADY
+        self.inward_number = self.outward_number = self.unsettled = 0
+        self.is_stopped = self.is_confirmed = False
+
     @property
     def is_withheld(self) -> bool:
         """Whether the neighbour is told nothing for the time being."""

@@ -232,6 +232,8 @@ class Network:
     def _usual(self, name: str) -> str:
         """How a broker has its neighbours told what to send to it."""
         broker = self.brokers[name]
+        if broker.config.edges.is_auto:
+            return broker.config.routing
         known = [broker.neighbours[one].sends for one in broker.neighbours.tree()]
         return known[0] if known else broker.config.routing
 

@@ -33,6 +33,9 @@ DECISIONS_MAX: Final = 64
 MESSAGE_BYTES: Final = 60.0
 """Size of what is said about a wish, until some was measured."""
 
+MESSAGE_BYTES_MAX: Final = 2.0**24
+"""More than any message has."""
+
 SMOOTHING: Final = 0.05
 """Share of a new message in the mean size."""
 
@@ -115,6 +118,8 @@ class Choosing(Machine):
     def _heard(self, source: str, message: Subscribe | Unsubscribe, now: float) -> list[Effect]:
         self.heard[source] += 1
         size = len(CODEC.encode(message))
+        if not 0 < self.message_bytes <= MESSAGE_BYTES_MAX:  # no number, or an absurd one
+            self.message_bytes = MESSAGE_BYTES
         self.message_bytes += SMOOTHING * (size - self.message_bytes)
         return []
 
@@ -257,6 +262,8 @@ class Choosing(Machine):
         meter, settings = self.outward[name], self._settings
         seen = self.measured(meter)
         if seen is None or not settings.flooding or not meter.hold.is_over(now, settings):
+            return []
+        if self._switching.is_held(now):
             return []
         if one.receives not in seen.said or not is_worth(seen, one.receives, FLOODING, 1, settings):
             return []

@@ -13,6 +13,7 @@ is what mends states that only a fault, or a new link, can bring about.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -26,6 +27,7 @@ from sapwood.protocol.neighbours import STEADY, STOPPING, TAKING, Neighbour
 from sapwood.protocol.optimize.edges.messages import (
     NUMBER_MAX,
     Filtering,
+    PleaseTell,
     Stop,
     Stopped,
     Tell,
@@ -34,6 +36,9 @@ from sapwood.routing.algorithms import ALGORITHMS, FLOODING
 
 UNSETTLED_MAX = 2
 """Comparisons that come before the answer to `Stop` at most, unless something went wrong."""
+
+HELD_SECONDS = 60.0
+"""For how long no edge floods by choice where a change of the tree needs edges that tell."""
 
 COUNTS = ("told", "stopped", "contradicted")
 """Switches of edges to this broker to telling; of edges from it to flooding; and how often the two
@@ -48,6 +53,9 @@ class Switching(Machine):
     def __init__(self, core: Core) -> None:
         super().__init__(core)
         self.counts: Counter[str] = Counter()
+        self.held_until = -math.inf
+        """Until when no edge from here is to flood by choice: a change of the tree is about to
+        come."""
 
     def from_neighbours(self) -> Mapping[type, MessageHandler]:
         """What the other ends of edges say about them."""
@@ -57,6 +65,7 @@ class Switching(Machine):
             Filtering: self._filtering,
             Stop: self._stop,
             Stopped: self._stopped,
+            PleaseTell: self._asked_to_tell,
         }
 
     # Deciding
@@ -118,6 +127,42 @@ class Switching(Machine):
         table = self.core.subscriptions
         for entry in table.of(name):
             self.core.remove(table, name, entry.id)
+
+    # For a change of the tree
+
+    def is_held(self, now: float) -> bool:
+        """Whether edges are not to flood now; a time that cannot be is over."""
+        return now < self.held_until <= now + HELD_SECONDS
+
+    def ask_to_tell(self, path: tuple[str, ...], now: float) -> list[Effect]:
+        """Have edges tell that a change on a path needs to: on it, and away from it.
+
+        What is to be known on the path comes from the leaves: whoever cannot tell since others
+        flood asks these first.
+        """
+        return self._make_tell(path, "", HELD_SECONDS, now)
+
+    def _asked_to_tell(self, source: str, message: PleaseTell, now: float) -> list[Effect]:
+        one = self.core.neighbours.get(source)
+        if one is None or not 0 <= message.seconds <= HELD_SECONDS:
+            return self.core.drops.count(Drop.MALFORMED, source)
+        return self._make_tell(message.path, source, message.seconds, now)
+
+    def _make_tell(
+        self, path: tuple[str, ...], source: str, seconds: float, now: float
+    ) -> list[Effect]:
+        core = self.core
+        if core.config.is_hierarchical:
+            return []  # its edges follow the tree
+        self.held_until = now + seconds
+        effects: list[Effect] = []
+        for name, one in core.neighbours.items():
+            if name == source or (core.id in path and name in path):
+                one.is_stopped = False
+            is_asked = one.in_tree and one.is_flooded and one.outward_phase == STEADY
+            if name != source and is_asked and one.has_edges and not one.is_withheld:
+                effects.append(Send(name, PleaseTell(path, seconds)))
+        return [*effects, *core.tell_all()]
 
     # As the end that sends
 
