@@ -9,6 +9,7 @@ from sapwood.protocol.accounts import Accounts
 from sapwood.protocol.broker import BrokerConfig
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.node_config import RELOADABLE, NodeConfig
+from sapwood.protocol.optimize.edges.settings import EdgeRoutingSettings
 from sapwood.protocol.ports import Hint
 from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
 
@@ -40,6 +41,7 @@ def test_the_broker_gets_its_part() -> None:
         client=ClientLimits(refresh_seconds=7.0, max_clients=9),
         stabilization=StabilizationSettings(refresh_seconds=8.0),
         tree=TreeSettings(beacon_seconds=2.0),
+        edges=EdgeRoutingSettings(choice="observe"),
         raises_faults=False,
         accounts=Accounts(),
     )
@@ -65,16 +67,16 @@ def test_what_is_offered_follows_from_the_scheme() -> None:
     client = (("checks", "refresh", "moves"), 30.0)
     always = ("restart", "checks", "beacons")
     assert found == {
-        "digest": [((*always, "refresh", "moves"), 8.0), client],
-        "batch": [((*always, "refresh", "moves"), 8.0), client],
-        "hop-lease": [((*always, "hop-lease", "moves"), 8.0), client],
-        "off": [((*always, "moves"), 0.0), (("checks", "moves"), 0.0)],
+        "digest": [((*always, "refresh", "moves", "edges"), 8.0), client],
+        "batch": [((*always, "refresh", "moves", "edges"), 8.0), client],
+        "hop-lease": [((*always, "hop-lease", "moves", "edges"), 8.0), client],
+        "off": [((*always, "moves", "edges"), 0.0), (("checks", "moves"), 0.0)],
     }
 
 
 def test_without_beacons_none_are_offered() -> None:
     config = NodeConfig(id="B1", tree=TreeSettings(protocol="off"))
-    assert config.features(is_client=False) == ("restart", "checks", "refresh", "moves")
+    assert config.features(is_client=False) == ("restart", "checks", "refresh", "moves", "edges")
 
 
 def test_clients_and_links_have_limits_of_their_own() -> None:

@@ -48,6 +48,9 @@ from sapwood.protocol.members import Members
 from sapwood.protocol.messages import CODEC, Advertise, Refused, Subscribe
 from sapwood.protocol.moves import Moves
 from sapwood.protocol.neighbours import Neighbour
+from sapwood.protocol.optimize.edges.choosing import Choosing
+from sapwood.protocol.optimize.edges.switching import Switching
+from sapwood.protocol.optimize.edges.wishes import Wishes
 from sapwood.protocol.reconfigure.asking import ChangeTree
 from sapwood.protocol.reconfigure.conducting import Conducting
 from sapwood.protocol.reconfigure.leaving import Leaves
@@ -112,6 +115,8 @@ class Broker(Members):
         self.turning = Turning(self, self, self.waves, self.restoration, self.gaps, self.tree)
         self.changing = Changing(self, self.turning, self.waves)
         self.conducting = Conducting(self, self.changing, self.waves)
+        self.edges = Switching(self)
+        self.edge_choice = Choosing(self, self.edges)
         self.audit = Audit(self)
         self.machines = self._in_order(subscribing)
         """In the order in which they are told of what happens."""
@@ -126,7 +131,7 @@ class Broker(Members):
             aside=self._received_aside,
             crossed=self._crossed,
         )
-        self._reader = FrameReader(self.forwarding, admission, self.drops, self.decode)
+        self._reader = FrameReader(self.forwarding, admission, self.drops, self.decode, self.tally)
         self.watching: Watching | None = None
         """Leaves out what comes again, while a circle is possible."""
         self._has_crossed = False
@@ -161,6 +166,7 @@ class Broker(Members):
         """All machines. Refreshing is last: it compares what the others have told."""
         machines: tuple[Machine, ...] = (
             subscribing,
+            self.edges,
             self.moves,
             self.restoration,
             self.waves,
@@ -173,11 +179,12 @@ class Broker(Members):
             self.conducting,
             self.tree,
             Seeking(self, self.tree, self.waves),
+            self.edge_choice,
             self.audit,
         )
         if self.config.stabilization.refresh == "off":
             return machines
-        return (*machines, Refreshing(self, subscribing, self.restoration))
+        return (*machines, Refreshing(self, subscribing, self.restoration, self.edges))
 
     def _make_subscribing(self) -> Subscribing:
         """The machine that keeps the tables; brokers of published schemes have others."""
@@ -257,6 +264,9 @@ class Broker(Members):
             if one.in_tree or name == self.joining:
                 self.forwarding.open(name, everything=one.is_flooded)
         self.forwarding.shares_publishers = not self.fences
+        if self.wishes is not None:
+            self.wishes = Wishes()
+            self.wishes.build(self.subscriptions)
         self.subscriptions.scope = self.scope
         self.drops.recording = self.config.recording
         self.drops.counts, self.faults = sound_drops(self), sound_faults(self)
@@ -435,6 +445,10 @@ class Broker(Members):
             self.receive = self.watching.read
         else:
             self.receive = self._reader.read
+
+    def ask_to_tell(self, path: tuple[str, ...], now: float) -> list[Effect]:
+        """Have all edges tell that a change on a path needs to."""
+        return self.edges.ask_to_tell(path, now)
 
     def forget_ways(self, names: tuple[str, ...]) -> None:
         """Take the publications of clients that moved from other ways than by these, too."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from sapwood.protocol.accounts import Accounts
+from sapwood.protocol.optimize.edges.settings import FIXED, EdgeRoutingSettings
 from sapwood.protocol.ports import Hint
 from sapwood.protocol.stabilize.settings import (
     NO_PROTOCOL,
@@ -56,6 +57,7 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Which release of Sapwood it is; told in surveys."""
     stabilization: StabilizationSettings = NO_REFRESH
     tree: TreeSettings = NO_PROTOCOL
+    edges: EdgeRoutingSettings = FIXED
     client_refresh_seconds: float = 30.0
     """How often a client has to say what it subscribes to, if it can."""
     raises_faults: bool = True
@@ -76,6 +78,11 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     def is_hierarchical(self) -> bool:
         """Whether children send everything here, so that only the parent is told what to send."""
         return self.routing_variant == HIERARCHICAL and self.routing != FLOODING
+
+    @property
+    def says_routing(self) -> bool:
+        """Whether neighbours have to be told how edges are routed, as that may change."""
+        return self.is_hierarchical or self.edges.is_auto
 
     @property
     def spreads_advertisements(self) -> bool:

@@ -28,7 +28,7 @@ from sapwood.protocol.link.limits import LinkLimits
 from sapwood.protocol.link.line import HANDSHAKE_SECONDS
 from sapwood.protocol.link.states import LineState, TargetState
 from sapwood.protocol.messages import CODEC, Unsubscribe
-from sapwood.protocol.neighbours import MOVES, REFRESH, RESTART
+from sapwood.protocol.neighbours import EDGES, MOVES, REFRESH, RESTART
 from sapwood.protocol.node import Node
 from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.ports import (
@@ -63,7 +63,7 @@ def test_an_attempt_as_a_whole() -> None:
         network="sapwood",
         id="B1",
         session=1,
-        features=(RESTART, CHECKS, BEACONS, REFRESH, MOVES),
+        features=(RESTART, CHECKS, BEACONS, REFRESH, MOVES, EDGES),
         refresh=30.0,
         routing="covering",
         credit=2**20,
