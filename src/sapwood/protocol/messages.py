@@ -13,6 +13,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from sapwood.protocol.naming import MessageBase, Name
+from sapwood.protocol.optimize.edges.messages import EdgeMessage, Number
 from sapwood.protocol.optimize.messages import SwapMessage
 from sapwood.protocol.reconfigure.asking import ChangeTree, TreeChangeEnded, TreeChangeProgress
 from sapwood.protocol.reconfigure.messages import ChangeMessage
@@ -156,6 +157,8 @@ class EdgeRouting(MessageBase, frozen=True):
     """
 
     routing: Name
+    number: Number = 0
+    """Of the switch that led to it."""
 
 
 class TableComplete(MessageBase, frozen=True):
@@ -193,6 +196,8 @@ class Refresh(MessageBase, frozen=True):
     advertisements: Digest = b""
     is_complete: bool = True
     """Whether the sender has told its whole table since its last restart, as `TableComplete`."""
+    number: Number = 0
+    """Of the switch that led to the routing."""
 
 
 class Repeat(MessageBase, frozen=True):
@@ -345,6 +350,7 @@ Message: TypeAlias = (
     | TreeChangeEnded
     | ChangeMessage
     | SwapMessage
+    | EdgeMessage
 )
 
 CODEC: ControlCodec[Message] = ControlCodec(Message)
