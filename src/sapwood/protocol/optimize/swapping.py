@@ -466,8 +466,7 @@ class Swapping(Aftermath):
         fields = {
             "source": decision.mover,
             "target": decision.onto,
-            "message": decision.outcome,
-            "attributes": msgspec.json.encode(decision).decode(),
+            "message": msgspec.json.encode(decision).decode(),
         }
         return [Record("optimized", fields)]
 
