@@ -29,6 +29,7 @@ from sapwood.protocol.events import (
     ClientHandedOver,
     ClientUp,
     ControlReceived,
+    DelayMeasured,
     Event,
     Examine,
     FramesReceived,
@@ -61,6 +62,8 @@ from sapwood.protocol.neighbours import Neighbour
 from sapwood.protocol.optimize.edges.choosing import Choosing
 from sapwood.protocol.optimize.edges.switching import Switching
 from sapwood.protocol.optimize.edges.wishes import Wishes
+from sapwood.protocol.optimize.surroundings import Surroundings
+from sapwood.protocol.optimize.swapping import Swapping
 from sapwood.protocol.reconfigure.asking import ChangeTree
 from sapwood.protocol.reconfigure.conducting import Conducting
 from sapwood.protocol.reconfigure.leaving import Leaves
@@ -125,8 +128,7 @@ class Broker(Members):
         self.turning = Turning(self, self, self.waves, self.restoration, self.gaps, self.tree)
         self.changing = Changing(self, self.turning, self.waves)
         self.conducting = Conducting(self, self.changing, self.waves)
-        self.edges = Switching(self)
-        self.edge_choice = Choosing(self, self.edges)
+        self._make_optimizers()
         self.audit = Audit(self)
         self.machines = self._in_order(subscribing)
         """In the order in which they are told of what happens."""
@@ -162,6 +164,7 @@ class Broker(Members):
             ClientHandedOver: self._client_handed_over,
             Roster: self._roster,
             Tick: self._tick,
+            DelayMeasured: self._delay_measured,
         }
         self._from_neighbours: dict[type, list[MessageHandler]] = {}
         self._from_clients: dict[type, list[MessageHandler]] = {}
@@ -189,12 +192,23 @@ class Broker(Members):
             self.conducting,
             self.tree,
             Seeking(self, self.tree, self.waves),
+            self.surroundings,
+            self.swapping,
             self.edge_choice,
             self.audit,
         )
         if self.config.stabilization.refresh == "off":
             return machines
         return (*machines, Refreshing(self, subscribing, self.restoration, self.edges))
+
+    def _make_optimizers(self) -> None:
+        """The machines that find out what the tree and its edges cost, and make them cheaper."""
+        self.edges = Switching(self)
+        self.edge_choice = Choosing(self, self.edges)
+        self.surroundings = Surroundings(self)
+        self.swapping = Swapping(
+            self, self.surroundings, self.changing, self.turning, self.restoration
+        )
 
     def _make_subscribing(self) -> Subscribing:
         """The machine that keeps the tables; brokers of published schemes have others."""
@@ -532,6 +546,11 @@ class Broker(Members):
             raise TypeError(f"the parent is {self.tree.parent!r}")
         return []
 
+    def _delay_measured(self, event: DelayMeasured, now: float) -> list[Effect]:
+        """A delay matters to the times of the tree, and to the costs of links."""
+        self.tree.delay_measured(event)
+        return self.surroundings.delay_measured(event, now)
+
     def _tick(self, event: Tick, now: float) -> list[Effect]:
         effects: list[Effect] = []
         for name, neighbour in list(self.neighbours.items()):
@@ -540,6 +559,7 @@ class Broker(Members):
                 effects += self._neighbour_away(NeighbourAway(name), now)
             elif neighbour.is_connected and not neighbour.in_tree:
                 neighbour.is_away = False
+        self.surroundings.took(event.handling)
         effects += self._all(lambda machine: machine.tick(now))
         self._soonest()  # raises where a fault made that impossible
         shadow = self.audit.take_complete()

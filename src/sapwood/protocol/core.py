@@ -74,7 +74,7 @@ class Core:
         self.advertisements = RoutingTable()
         self.subscriptions = RoutingTable(self.scope)
         self.forwarding = Forwarding(config.remembered_max, self.heads)
-        self.tally = Tally(("edges",)) if config.edges.is_looking else None
+        self.tally = self.new_tally()
         """What passes through, if anybody wants to know."""
         self.wishes = Wishes() if config.edges.is_looking else None
         """How what is wanted changes, if anybody wants to know."""
@@ -83,6 +83,13 @@ class Core:
     def scope(self) -> RoutingTable | None:
         """The table within which subscriptions are told, if there is one."""
         return self.advertisements if self.config.spreads_advertisements else None
+
+    def new_tally(self) -> Tally | None:
+        """Where what passes through is counted, for all who look at it; None if nobody does."""
+        config = self.config
+        looking = (("edges", config.edges.is_looking), ("swaps", config.optimization.is_on))
+        readers = tuple(name for name, is_looking in looking if is_looking)
+        return Tally(readers) if readers else None
 
     # Who may send what
 

@@ -14,6 +14,7 @@ import msgspec
 
 from sapwood.protocol.naming import MessageBase, Name
 from sapwood.protocol.optimize.edges.messages import EdgeMessage, Number
+from sapwood.protocol.optimize.messages import SwapMessage
 from sapwood.protocol.reconfigure.asking import ChangeTree, TreeChangeEnded, TreeChangeProgress
 from sapwood.protocol.reconfigure.messages import ChangeMessage
 from sapwood.wire.control import ControlCodec
@@ -368,6 +369,7 @@ Message: TypeAlias = (
     | TreeChangeProgress
     | TreeChangeEnded
     | ChangeMessage
+    | SwapMessage
     | EdgeMessage
 )
 

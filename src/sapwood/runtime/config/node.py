@@ -56,6 +56,7 @@ def node_config(
         client=settings.client,
         stabilization=settings.stabilization,
         tree=settings.tree,
+        optimization=settings.optimization,
         recording=bool(settings.trace.directory),
         noting=settings.log.level != "off",
         raises_faults=False,

@@ -22,6 +22,8 @@ class Proxy:
         """Where to; to be set before somebody connects."""
         self.is_open = True
         """Whether whoever connects is let through."""
+        self.delay = 0.0
+        """Seconds that everything takes longer, in both directions, over connections made now."""
         self.cuts = 0
         """How many connections were cut."""
         self._server: asyncio.Server | None = None
@@ -80,7 +82,10 @@ class Proxy:
         assert task is not None
         self._passing[task] = (near_writer, far_writer)
         try:
-            await asyncio.gather(_pass(near_reader, far_writer), _pass(far_reader, near_writer))
+            await asyncio.gather(
+                _pass(near_reader, far_writer, self.delay),
+                _pass(far_reader, near_writer, self.delay),
+            )
         finally:
             del self._passing[task]
             for writer in (near_writer, far_writer):
@@ -97,13 +102,23 @@ def _break(writer: asyncio.StreamWriter) -> None:
     writer.transport.abort()
 
 
-async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, delay: float) -> None:
     """Pass bytes on until one side ends; then the other side is told, too."""
     with suppress(OSError):
         while data := await reader.read(_CHUNK):
             if writer.transport.is_closing():
                 return  # the other side has ended it: nobody wants the rest
+            if delay:
+                asyncio.get_running_loop().call_later(delay, _write, writer, data)
+                continue
             writer.write(data)
             await writer.drain()
+        await asyncio.sleep(2 * delay)  # what is late is before the end
         if not writer.transport.is_closing():
             writer.write_eof()
+
+
+def _write(writer: asyncio.StreamWriter, data: bytes) -> None:
+    """Pass on what was late on purpose, if somebody still wants it."""
+    if not writer.transport.is_closing():
+        writer.write(data)
