@@ -1,0 +1,1 @@
+"""Lowering the cost of the network by local decisions: which links the tree has."""
