@@ -196,6 +196,10 @@ class Changing(Machine):
 
     # On the way
 
+    def begin(self, wanted: BeginChange, now: float) -> list[Effect]:
+        """Let a change begin whose ring is known, for a machine of this broker (`Asker`)."""
+        return self._pass_on(wanted, now)
+
     def _passed(self, source: str, message: BeginChange, now: float) -> list[Effect]:
         return self._pass_on(message, now)
 

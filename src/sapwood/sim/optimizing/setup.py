@@ -125,7 +125,8 @@ class Course(NamedTuple):
         parameters = self.parameters
         if parameters.slow is None:
             return self.draws[sum(at <= tick for at in parameters.changes)]
-        return _between(*self.draws, _share(parameters.slow, tick))
+        before, after = self.draws
+        return _between(before, after, _share(parameters.slow, tick))
 
     def jobs_at(self, tick: float) -> list[Stay]:
         """Where the jobs are at a time."""
@@ -155,11 +156,12 @@ def draw_course(parameters: SetupParameters, seed: int) -> Course:
     loads = [workload.draw_loads(random) for _ in range(phases)]
     stays = []
     for job in range(parameters.jobs):
+        moving = Random(f"S56 {seed} job {job}")
         begin = 0.0
         while begin < parameters.ticks:
-            end = begin + _exponential(parameters.reassignment_interval, random)
+            end = begin + _exponential(parameters.reassignment_interval, moving)
             end = min(end, *(at for at in (*parameters.changes, math.inf) if at > begin))
-            places = workload.place(_loads_at(parameters, loads, begin), random)
+            places = workload.place(_loads_at(parameters, loads, begin), moving)
             stays.append(Stay(job, begin, min(end, float(parameters.ticks)), places))
             begin = end
     batches = math.ceil(parameters.ticks / parameters.batch_ticks)
@@ -171,7 +173,7 @@ def draw_course(parameters: SetupParameters, seed: int) -> Course:
         random_tree(parameters.brokers, random),
         draws,
         tuple(sorted(stays, key=lambda stay: (stay.begin, stay.job))),
-        numbers.poisson(mean, (parameters.jobs, batches)),
+        numbers.poisson(mean, (batches, parameters.jobs)).T,
     )
 
 

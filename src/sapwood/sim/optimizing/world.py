@@ -27,8 +27,6 @@ MEASURE_TICKS: Final = 250
 ROUTING: Final = "identity"
 """What the cost of the tree is measured with: nothing goes where nobody wants it."""
 
-MakeBroker = Callable[..., Broker]
-
 
 class Measured(NamedTuple):
     """What happened between two readings."""
@@ -77,14 +75,12 @@ class World:
     def __init__(
         self,
         course: Course,
-        make_broker: Callable[[CostedNetwork, BrokerConfig, dict[str, Any]], Broker] | None = None,
+        make_broker: Callable[[CostedNetwork, BrokerConfig, dict[str, Any]], Broker],
     ) -> None:
         self.course = course
         random = Random(f"S56 run {course.seed}")
 
         def make(config: BrokerConfig, **shared: Any) -> Broker:
-            if make_broker is None:
-                return Broker(config, **shared)
             return make_broker(self.network, config, shared)
 
         self.network = CostedNetwork(
