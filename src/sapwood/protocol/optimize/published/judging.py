@@ -13,9 +13,10 @@ link than over the one of the path over which least is shared, and removes that 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
-from sapwood.analysis.delivery.exchange import Step, path_cost
+from sapwood.analysis.delivery.exchange import Step
 from sapwood.protocol.optimize.published.settings import HeuristicName
 from sapwood.protocol.optimize.published.summaries import Members, shared
 
@@ -73,7 +74,7 @@ class Heuristic(NamedTuple):
 def ci_pays(ring: Prospect) -> bool:
     """Whether a direct link is cheaper than the path, given what others take of it (Eq. 5.10)."""
     way = ring.way(1)
-    return way[-1].shared > 0 and ring.links[-1] < path_cost(way)
+    return way[-1].shared > 0 and ring.links[-1] < costs_along(way)[-1]
 
 
 def ci_contribution(ring: Prospect) -> list[float]:
@@ -87,11 +88,23 @@ def ci_contribution(ring: Prospect) -> list[float]:
 
 
 def _met(way: Sequence[Step]) -> list[float]:
-    """The cost of all that is shared with the first so many brokers on a way (Eq. 5.11)."""
-    total, found = 0.0, [0.0]
-    for count in range(1, len(way) + 1):
-        total += way[count - 1].shared * path_cost(way[:count])
-        found.append(total)
+    """The cost of all that is shared with the first so many brokers on a way."""
+    shares = (step.shared * cost for step, cost in zip(way, costs_along(way), strict=True))
+    return list(accumulate(shares, initial=0.0))
+
+
+def costs_along(way: Sequence[Step]) -> list[float]:
+    """What a notification costs to each broker of a way, by way of those before it (Eq. 5.11).
+
+    `sapwood.analysis.delivery.path_cost` is the same for the last one, checked; this is asked for
+    with every broadcast.
+    """
+    cost = way[0].link
+    found = [cost]
+    for previous, step in pairwise(way):
+        detour = (step.shared - step.shared_with_previous) / step.shared if step.shared else 1.0
+        cost = detour * (cost + previous.processing) + step.link
+        found.append(cost)
     return found
 
 

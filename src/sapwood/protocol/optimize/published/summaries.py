@@ -193,10 +193,12 @@ class Recent:
 
     def add(self, keys: Keys) -> None:
         """Remember some more, in the order of their columns."""
-        keys = keys[:, -self.size :]
-        count = keys.shape[1]
-        if not count:
+        if not keys.shape[1]:
             return
+        left_out = max(0, keys.shape[1] - self.size)
+        self.total += left_out
+        keys = keys[:, left_out:]
+        count = keys.shape[1]
         if self._ring is None:
             self._ring = np.zeros((keys.shape[0], self.size), dtype=keys.dtype)
         at = self.total % self.size
