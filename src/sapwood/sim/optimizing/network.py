@@ -35,6 +35,8 @@ class CostedNetwork(Network):
         self._delays = _delays_of(prices)
         self.cost = 0.0
         """Of all notifications so far, up to the last `settle_up`."""
+        self.told_of_prices: list[Callable[[], None]] = []
+        """Are called when everything costs something else."""
         self.hops_counted = 0
         """Links that notifications passed, up to then."""
         self._counted: dict[Direction, int] = {}
@@ -105,6 +107,8 @@ class CostedNetwork(Network):
         """Everything costs something else from now on."""
         self.settle_up()
         self.prices, self._delays = prices, _delays_of(prices)
+        for tell in self.told_of_prices:
+            tell()
 
     # Looking
 

@@ -143,7 +143,11 @@ def draw_course(parameters: SetupParameters, seed: int) -> Course:
     random = Random(f"S56 {seed}")
     names = broker_names(parameters.brokers)
     phases = 2 if parameters.slow is not None else 1 + len(parameters.changes)
-    draws = tuple(_draw_prices(parameters, seed, phase) for phase in range(phases))
+    scale = parameters.communication_max, parameters.processing_max
+    draws = tuple(
+        _draw_prices(parameters.underlay, parameters.brokers, *scale, f"{seed} {phase}")
+        for phase in range(phases)
+    )
     workload = JobWorkload(
         JobParameters(
             jobs=parameters.jobs,
@@ -178,13 +182,15 @@ def draw_course(parameters: SetupParameters, seed: int) -> Course:
 
 
 @lru_cache(32)
-def _draw_prices(parameters: SetupParameters, seed: int, phase: int) -> Prices:
-    random = Random(f"S56 costs {seed} {phase}")
-    names = broker_names(parameters.brokers)
-    overlay = place_brokers(draw_underlay(parameters.underlay, random), names, random)
-    costs = UnderlayCosts(overlay, cost_max=parameters.communication_max)
+def _draw_prices(
+    underlay: UnderlayParameters, brokers: int, link_max: float, processing_max: float, seed: str
+) -> Prices:
+    random = Random(f"S56 costs {seed}")
+    names = broker_names(brokers)
+    overlay = place_brokers(draw_underlay(underlay, random), names, random)
+    costs = UnderlayCosts(overlay, cost_max=link_max)
     links = np.array([[costs.cost(a, b) if a != b else 0.0 for b in names] for a in names])
-    processing = draw_processing_costs(names, random, cost_max=parameters.processing_max)
+    processing = draw_processing_costs(names, random, cost_max=processing_max)
     return Prices(names, np.array(list(processing.values())), (links + links.T) / 2)
 
 

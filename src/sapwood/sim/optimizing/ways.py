@@ -14,6 +14,7 @@ from sapwood.protocol.broker import Broker
 from sapwood.protocol.config import BrokerConfig
 from sapwood.protocol.optimize.published.broker import HeuristicBroker
 from sapwood.protocol.optimize.published.settings import HeuristicSettings
+from sapwood.sim.optimizing.adapting import adaptive_broker, adaptive_settings
 from sapwood.sim.optimizing.network import CostedNetwork
 from sapwood.sim.optimizing.setup import TICK_SECONDS, Course
 from sapwood.sim.optimizing.world import Outcome, World
@@ -45,6 +46,16 @@ def static(network: CostedNetwork, config: BrokerConfig, shared: dict[str, Any])
     return Broker(config, **shared)
 
 
+def adaptive(traffic: float, **changes: Any) -> MakeBroker:
+    """Brokers that Sapwood runs live."""
+    settings = adaptive_settings(traffic, **changes)
+
+    def make(network: CostedNetwork, config: BrokerConfig, shared: dict[str, Any]) -> Broker:
+        return adaptive_broker(network, config, shared, settings, START_TICK * TICK_SECONDS)
+
+    return make
+
+
 HEURISTICS: Final[dict[str, dict[str, Any]]] = {
     "lmst": {"heuristic": "lmst"},
     "lmit": {"heuristic": "lmit"},
@@ -56,7 +67,7 @@ HEURISTICS: Final[dict[str, dict[str, Any]]] = {
 }
 """The published ones and variants of them: what differs from Table 5.2."""
 
-OWN: Final[tuple[str, ...]] = ()
+OWN: Final[tuple[str, ...]] = ("adaptive",)
 """Those that Sapwood runs itself."""
 
 WAYS: Final[tuple[str, ...]] = ("static", *HEURISTICS, *OWN)
@@ -69,6 +80,8 @@ def way_named(name: str, traffic: float = 1.0) -> MakeBroker:
     """
     if name == "static":
         return static
+    if name in OWN:
+        return adaptive(traffic)
     if name not in HEURISTICS:
         raise ParameterError(f"is {name!r}; choose from {', '.join(WAYS)}", "way")
     changes = dict(HEURISTICS[name])
