@@ -28,6 +28,7 @@ from sapwood.protocol.events import (
     ClientHandedOver,
     ClientUp,
     ControlReceived,
+    DelayMeasured,
     Event,
     Examine,
     FramesReceived,
@@ -48,6 +49,8 @@ from sapwood.protocol.members import Members
 from sapwood.protocol.messages import CODEC, Advertise, Refused, Subscribe
 from sapwood.protocol.moves import Moves
 from sapwood.protocol.neighbours import Neighbour
+from sapwood.protocol.optimize.surroundings import Surroundings
+from sapwood.protocol.optimize.swapping import Swapping
 from sapwood.protocol.reconfigure.conducting import Conducting
 from sapwood.protocol.reconfigure.leaving import Leaves
 from sapwood.protocol.reconfigure.requests import Changing
@@ -111,6 +114,7 @@ class Broker(Members):
         self.turning = Turning(self, self, self.waves, self.restoration, self.gaps, self.tree)
         self.changing = Changing(self, self.turning, self.waves)
         self.conducting = Conducting(self, self.changing, self.waves)
+        self._make_optimizer()
         self.audit = Audit(self)
         self.machines = self._in_order(subscribing)
         """In the order in which they are told of what happens."""
@@ -125,7 +129,7 @@ class Broker(Members):
             aside=self._received_aside,
             crossed=self._crossed,
         )
-        self._reader = FrameReader(self.forwarding, admission, self.drops, self.decode)
+        self._reader = FrameReader(self.forwarding, admission, self.drops, self.decode, self.tally)
         self.watching: Watching | None = None
         """Leaves out what comes again, while a circle is possible."""
         self._has_crossed = False
@@ -146,6 +150,7 @@ class Broker(Members):
             ClientHandedOver: self._client_handed_over,
             Roster: self._roster,
             Tick: self._tick,
+            DelayMeasured: self._delay_measured,
         }
         self._from_neighbours: dict[type, list[MessageHandler]] = {}
         self._from_clients: dict[type, list[MessageHandler]] = {}
@@ -172,11 +177,20 @@ class Broker(Members):
             self.conducting,
             self.tree,
             Seeking(self, self.tree, self.waves),
+            self.surroundings,
+            self.swapping,
             self.audit,
         )
         if self.config.stabilization.refresh == "off":
             return machines
         return (*machines, Refreshing(self, subscribing, self.restoration))
+
+    def _make_optimizer(self) -> None:
+        """The machines that find out what the tree costs, and make it cheaper."""
+        self.surroundings = Surroundings(self)
+        self.swapping = Swapping(
+            self, self.surroundings, self.changing, self.turning, self.restoration
+        )
 
     def _make_subscribing(self) -> Subscribing:
         """The machine that keeps the tables; brokers of published schemes have others."""
@@ -478,6 +492,11 @@ class Broker(Members):
             raise TypeError(f"the parent is {self.tree.parent!r}")
         return []
 
+    def _delay_measured(self, event: DelayMeasured, now: float) -> list[Effect]:
+        """A delay matters to the times of the tree, and to the costs of links."""
+        self.tree.delay_measured(event)
+        return self.surroundings.delay_measured(event, now)
+
     def _tick(self, event: Tick, now: float) -> list[Effect]:
         effects: list[Effect] = []
         for name, neighbour in list(self.neighbours.items()):
@@ -486,6 +505,7 @@ class Broker(Members):
                 effects += self._neighbour_away(NeighbourAway(name), now)
             elif neighbour.is_connected and not neighbour.in_tree:
                 neighbour.is_away = False
+        self.surroundings.took(event.handling)
         effects += self._all(lambda machine: machine.tick(now))
         self._soonest()  # raises where a fault made that impossible
         shadow = self.audit.take_complete()

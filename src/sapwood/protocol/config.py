@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from sapwood.protocol.optimize.settings import OFF, OptimizationSettings
 from sapwood.protocol.ports import Hint
 from sapwood.protocol.stabilize.settings import (
     NO_PROTOCOL,
@@ -55,6 +56,7 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Which release of Sapwood it is; told in surveys."""
     stabilization: StabilizationSettings = NO_REFRESH
     tree: TreeSettings = NO_PROTOCOL
+    optimization: OptimizationSettings = OFF
     client_refresh_seconds: float = 30.0
     """How often a client has to say what it subscribes to, if it can."""
     raises_faults: bool = True

@@ -29,6 +29,7 @@ from sapwood.protocol.messages import (
     Unsubscribe,
 )
 from sapwood.protocol.neighbours import Neighbours
+from sapwood.protocol.tally import Tally
 from sapwood.routing.algorithms import ALGORITHMS, FLOODING
 from sapwood.routing.strategy import Entry
 from sapwood.routing.table import RoutingTable
@@ -65,6 +66,8 @@ class Core:
         self.advertisements = RoutingTable()
         self.subscriptions = RoutingTable(self.scope)
         self.forwarding = Forwarding(config.remembered_max, self.heads)
+        self.tally = Tally() if config.optimization.is_on else None
+        """What passes through, if anybody wants to know."""
 
     @property
     def scope(self) -> RoutingTable | None:

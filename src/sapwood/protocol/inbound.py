@@ -21,6 +21,7 @@ from sapwood.protocol.forwarding import (
     Forwarding,
 )
 from sapwood.protocol.messages import Refused
+from sapwood.protocol.tally import Tally
 from sapwood.wire.frames import (
     CONTROL,
     ENVELOPE_SIZE,
@@ -90,8 +91,15 @@ class FrameReader:
     """Reads the frames that neighbours and clients send."""
 
     def __init__(
-        self, forwarding: Forwarding, admission: Admission, drops: Drops, decode: DecodeHead
+        self,
+        forwarding: Forwarding,
+        admission: Admission,
+        drops: Drops,
+        decode: DecodeHead,
+        tally: Tally | None = None,
     ) -> None:
+        self._tally = tally
+        """Where what is read is counted, if it is."""
         self._forwarding = forwarding
         self._known = forwarding.known
         self._admission = admission
@@ -125,6 +133,10 @@ class FrameReader:
                 if plan is not None:
                     everyone, without = plan
                     destinations = without.get(source, everyone)
+                    if self._tally is not None:
+                        cell = self._tally[source][destinations]
+                        cell[0] += 1
+                        cell[1] += size
                     return [Forward(destinations, data, 1)] if destinations else []
         return self._read_new(source, data, body_at)
 
@@ -136,6 +148,8 @@ class FrameReader:
                 return self._drops.count(rejection, source)
         frame = Frame(NOTIFICATION, 0, HEADER_SIZE, body_at, len(data))
         destinations, effects = self._destinations(source, data, frame)
+        if destinations:
+            self._count(source, destinations, 1, len(data))
         return [Forward(destinations, data, 1)] if destinations else effects
 
     def _read_many(self, source: str, data: bytes, now: float) -> list[Effect]:
@@ -149,6 +163,13 @@ class FrameReader:
         if is_long and not self._is_restricted(source):
             return self._route(source, data, now)
         return self._scan(source, data, now)
+
+    def _count(self, source: str, destinations: Destinations, number: int, size: int) -> None:
+        """Count a run of notifications."""
+        if self._tally is not None and number:
+            cell = self._tally[source][destinations]
+            cell[0] += number
+            cell[1] += size
 
     def _remembered(
         self, source: str, data: bytes, head_at: int, body_at: int
@@ -175,7 +196,7 @@ class FrameReader:
         """Frame by frame. A run ends where the destinations change."""
         effects: list[Effect] = []
         run, run_start, run_count = NOWHERE, 0, 0
-        at, end, learned = 0, len(data), 0
+        at, end, learned, nowhere = 0, len(data), 0, 0
         while at + HEADER_SIZE <= end:
             kind, body, head = _unpack(data, at)
             body_at = at + HEADER_SIZE + head
@@ -195,12 +216,17 @@ class FrameReader:
             if destinations is not run and destinations != run:
                 if run:
                     effects.append(Forward(run, data[run_start:at], run_count))
+                    self._count(source, run, run_count, at - run_start)
                 run, run_start, run_count = destinations, at, 0
             run_count += 1
+            if not destinations and kind == NOTIFICATION and not others:
+                nowhere += 1
             effects += others
             at = following
         if run:
             effects.append(Forward(run, data[run_start:at], run_count))
+            self._count(source, run, run_count, at - run_start)
+        self._count(source, NOWHERE, nowhere, 0)
         if at < end:
             effects += self._malformed(source, f"a frame is cut off after {end - at} bytes")
         return effects
@@ -209,7 +235,7 @@ class FrameReader:
         """The same with the compiled router; only what is not plain is looked at closer."""
         effects: list[Effect] = []
         run, run_start, run_count = NOWHERE, 0, 0
-        at, end, is_trusted = 0, len(data), True
+        at, end, is_trusted, nowhere = 0, len(data), True, 0
         while at < end:
             router = self._forwarding.router
             runs, following = router.route(source, data, at, now, stops=is_trusted)
@@ -227,15 +253,20 @@ class FrameReader:
                 else:
                     everyone, without = plans[number]
                     destinations = without.get(source, everyone)
+                    if not destinations:
+                        nowhere += count
                 if destinations is not run and destinations != run:
                     if run:
                         effects.append(Forward(run, data[run_start:start], run_count))
+                        self._count(source, run, run_count, start - run_start)
                     run, run_start, run_count = destinations, start, 0
                 run_count += count
                 effects += others
             at = following
         if run:
             effects.append(Forward(run, data[run_start:at], run_count))
+            self._count(source, run, run_count, at - run_start)
+        self._count(source, NOWHERE, nowhere, 0)
         if at < end:
             effects += self._malformed(source, f"a frame is cut off after {end - at} bytes")
         return effects

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from sapwood.protocol.naming import MessageBase, Name
+from sapwood.protocol.optimize.messages import SwapMessage
 from sapwood.protocol.reconfigure.asking import ChangeTree, TreeChangeEnded, TreeChangeProgress
 from sapwood.protocol.reconfigure.messages import ChangeMessage
 from sapwood.wire.control import ControlCodec
@@ -343,6 +344,7 @@ Message: TypeAlias = (
     | TreeChangeProgress
     | TreeChangeEnded
     | ChangeMessage
+    | SwapMessage
 )
 
 CODEC: ControlCodec[Message] = ControlCodec(Message)

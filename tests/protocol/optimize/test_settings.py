@@ -42,6 +42,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"link_costs": (("B", NO_NUMBER),)}, "link_costs: of B is nan; wanted a finite cost"),
     ({"link_costs": (("B", 1.0), ("B", 2.0))}, "link_costs: B has several costs; wanted one"),
     ({"processing_cost": INFINITE}, "processing_cost: is inf; wanted a finite cost"),
+    ({"costs": "given", "mode": "on"}, "link_costs: is empty, and costs are given"),
     ({"zone": "north"}, r"zone: is 'north', which is not among zones \(none\)"),
     ({"zones": (("east", -1.0),)}, "zones: the surcharge of east is -1.0; wanted a number"),
     ({"zones": (("east", 1.0), ("east", 2.0))}, "zones: east is named several times"),
@@ -71,9 +72,9 @@ def test_what_comes_from_a_file_is_refused_as_well() -> None:
 
 def test_a_link_across_zones_costs_the_larger_surcharge() -> None:
     settings = OptimizationSettings(zones=ZONES)
-    assert settings.extra("east", "west") == 7.0
-    assert settings.extra("east", "") == 5.0
-    assert settings.extra("east", "east") == settings.extra("", "") == 0.0
+    assert settings.surcharge("east", "west") == 7.0
+    assert settings.surcharge("east", "") == 5.0
+    assert settings.surcharge("east", "east") == settings.surcharge("", "") == 0.0
 
 
 def test_links_are_forbidden_by_broker_or_by_zone() -> None:

@@ -15,6 +15,8 @@ from typing import Final
 
 import msgspec
 
+from sapwood.protocol.optimize.settings import OptimizationSettings
+
 SAMPLES: Final = 12
 """Round trips of which the least counts."""
 
@@ -70,21 +72,22 @@ class PairCost(msgspec.Struct):
     """Whether over a link that was in use, and not only to find out."""
 
 
+def is_fresh(known: PairCost, now: float, settings: OptimizationSettings) -> bool:
+    """Whether a cost was measured lately."""
+    lasts = settings.probe_ttl_seconds * (LINKED_FACTOR if known.linked else 1)
+    return 0 <= now - known.at <= lasts
+
+
 class Costs:
     """The costs that one broker knows."""
 
-    def __init__(self, probe_ttl: float, cost_max: float) -> None:
+    def __init__(self) -> None:
         self.given: dict[str, float] = {}
         """Costs of links to brokers that the operator has stated."""
-        self.processing: float = 0.0
-        """Of handling one notification here."""
-        self.is_processing_given = False
         self.meters: dict[str, LinkMeter] = {}
         """By broker at the other end of a link, in the tree or not."""
         self.pairs: dict[str, PairCost] = {}
         """By broker; the least recently used first."""
-        self._probe_ttl = probe_ttl
-        self._cost_max = cost_max
 
     def link(self, name: str, extra: float = 0.0) -> float | None:
         """What a notification costs on the link to a neighbour; None if that is not known."""
@@ -95,44 +98,47 @@ class Costs:
             return meter.cost + extra
         return None
 
-    def measured(self, name: str, seconds: float, now: float, *, linked: bool) -> bool:
+    def measured(
+        self, name: str, seconds: float, now: float, settings: OptimizationSettings, *, linked: bool
+    ) -> bool:
         """A round trip over a link took so long; whether that could be used."""
-        if not is_cost(seconds, self._cost_max):
+        if not is_cost(seconds * MILLISECONDS, settings.cost_max):
             return False
         meter = self.meters.setdefault(name, LinkMeter())
         meter.add(seconds)
         if meter.cost is not None and (linked or meter.samples >= PROBED_SAMPLES):
-            self.note(name, meter.cost, now, linked=linked)
+            self.note(name, meter.cost, now, settings, linked=linked)
         return True
 
-    def note(self, name: str, cost: float, now: float, *, linked: bool) -> None:
+    def note(
+        self, name: str, cost: float, now: float, settings: OptimizationSettings, *, linked: bool
+    ) -> None:
         """Remember what the link to a broker costs, unless something better is remembered."""
         known = self.pairs.pop(name, None)
         is_better = (
             known is not None
             and known.linked
             and not linked
-            and 0 <= now - known.at < LINKED_FACTOR * self._probe_ttl
+            and 0 <= now - known.at < LINKED_FACTOR * settings.probe_ttl_seconds
         )
         self.pairs[name] = known if is_better and known is not None else PairCost(cost, now, linked)
         while len(self.pairs) > PAIRS_MAX:
             del self.pairs[next(iter(self.pairs))]
 
-    def pair(self, name: str, now: float) -> PairCost | None:
+    def pair(self, name: str, now: float, settings: OptimizationSettings) -> PairCost | None:
         """What the link to a broker would cost, if that is given, or known and not too old."""
         if name in self.given:
             return PairCost(self.given[name], now, linked=True)
         known = self.pairs.get(name)
         if known is None:
             return None
-        lasts = self._probe_ttl * (LINKED_FACTOR if known.linked else 1)
-        return known if 0 <= now - known.at <= lasts else None
+        return known if is_fresh(known, now, settings) else None
 
     def forget_link(self, name: str) -> None:
         """There is no link to a broker any more; what it cost is remembered for a while."""
         self.meters.pop(name, None)
 
-    def mend(self) -> None:
+    def mend(self, cost_max: float) -> None:
         """Forget what cannot be a cost: it is from before a fault."""
         self.meters = {
             name: meter
@@ -140,15 +146,13 @@ class Costs:
             if type(meter) is LinkMeter
             and type(meter.round_trips) is list
             and type(meter.samples) is int
-            and all(is_cost(one, self._cost_max) for one in meter.round_trips)
-            and (meter.cost is None or is_cost(meter.cost, self._cost_max * MILLISECONDS))
+            and all(is_cost(one * MILLISECONDS, cost_max) for one in meter.round_trips)
+            and (meter.cost is None or is_cost(meter.cost, cost_max))
         }
         self.pairs = {
             name: pair
             for name, pair in self.pairs.items()
             if type(pair) is PairCost
-            and is_cost(pair.cost, self._cost_max)
+            and is_cost(pair.cost, cost_max)
             and type(pair.at) in (int, float)
         }
-        if not is_cost(self.processing, self._cost_max):
-            self.processing = 0.0

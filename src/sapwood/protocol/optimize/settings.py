@@ -16,6 +16,8 @@ from msgspec import Meta
 
 from sapwood.errors import ParameterError
 
+CostSource: TypeAlias = Literal["measured", "given"]
+
 OptimizationMode: TypeAlias = Literal["off", "observe", "on"]
 
 ZONE: Final = "zone:"
@@ -124,20 +126,28 @@ class OptimizationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
         float,
         Meta(gt=0.0, description="Costs that others tell are not believed if they are larger."),
     ] = 1e6
+    costs: Annotated[
+        CostSource,
+        Meta(
+            description="Where costs come from: measured takes the delays of links and the time "
+            "that reads take, in milliseconds; given takes link_costs and processing_cost."
+        ),
+    ] = "measured"
     link_costs: Annotated[
         tuple[tuple[str, float], ...],
         Meta(
-            description="What a notification costs on the link to a broker, in any unit, where it "
-            "is not to be measured: pairs of a broker and a cost."
+            description="What a notification costs on the link to a broker, in any unit: pairs of "
+            "a broker and a cost. Where costs are measured these links are not."
         ),
     ] = ()
     processing_cost: Annotated[
-        float | None,
+        float,
         Meta(
-            description="What it costs to handle a notification here, in the same unit, where it "
-            "is not to be measured."
+            ge=0.0,
+            description="What it costs to handle a notification here, in the same unit, where "
+            "costs are given.",
         ),
-    ] = None
+    ] = 0.0
 
     def __post_init__(self) -> None:
         for name, problem in problems(self):
@@ -148,7 +158,7 @@ class OptimizationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
         """Whether anything is counted, told and decided."""
         return self.mode != "off"
 
-    def extra(self, zone: str, other: str) -> float:
+    def surcharge(self, zone: str, other: str) -> float:
         """What is added to the cost of a link between two zones."""
         if zone == other:
             return 0.0
@@ -218,8 +228,9 @@ def problems(settings: OptimizationSettings) -> Iterator[tuple[str, str]]:
 
 def _cost_problems(settings: OptimizationSettings) -> Iterator[tuple[str, str]]:
     named = [(f"of {name}", "link_costs", cost) for name, cost in settings.link_costs]
-    if settings.processing_cost is not None:
-        named.append(("", "processing_cost", settings.processing_cost))
+    named.append(("", "processing_cost", settings.processing_cost))
+    if settings.costs == "given" and settings.is_on and not settings.link_costs:
+        yield "link_costs", "is empty, and costs are given; wanted a cost for each possible link"
     for whose, key, cost in named:
         if not _is_number(cost) or not 0 <= cost <= settings.cost_max:
             what = f"{whose} is {cost}".strip()

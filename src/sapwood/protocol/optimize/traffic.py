@@ -92,10 +92,8 @@ class Window(msgspec.Struct, frozen=True):
 class Traffic:
     """The ring of buckets."""
 
-    def __init__(self, window_max: float) -> None:
+    def __init__(self) -> None:
         self.buckets: list[Bucket] = []
-        self._bucket_seconds = window_max / BUCKETS
-        self._window_max = window_max
 
     def fold(self, counts: Mapping[Concerned, tuple[int, int]], now: float) -> None:
         """Add what was handled since the last time: it belongs to the bucket that is open."""
@@ -106,22 +104,22 @@ class Traffic:
             bucket.add(concerned, number, size)
         bucket.trim()
 
-    def turn(self, now: float, *, at_once: bool = False) -> None:
+    def turn(self, now: float, window_max: float, *, at_once: bool = False) -> None:
         """Begin a new bucket if the open one is full, or at once; leave out what is too old."""
         self.mend(now)
         if not self.buckets:
             self.buckets.append(Bucket(now))
             return
         last = self.buckets[-1]
-        is_over = now - last.begin >= self._bucket_seconds
+        is_over = now - last.begin >= window_max / BUCKETS
         if is_over or (at_once and now > last.begin):
             self.buckets.append(Bucket(now))
-        while len(self.buckets) > 1 and self.buckets[1].begin <= now - self._window_max:
+        while len(self.buckets) > 1 and self.buckets[1].begin <= now - window_max:
             del self.buckets[0]
         if len(self.buckets) > BUCKETS + 1:
-            self._merge(now)
+            self._merge()
 
-    def _merge(self, now: float) -> None:
+    def _merge(self) -> None:
         """Let the two shortest buckets that follow each other be one; the open one stays open."""
         begins = [bucket.begin for bucket in self.buckets]
         lengths = [after - before for before, after in pairwise(begins)]
@@ -134,9 +132,9 @@ class Traffic:
         first.lost += second.lost
         first.trim()
 
-    def window(self, since: float, now: float) -> Window | None:
+    def window(self, since: float, now: float, window_max: float) -> Window | None:
         """What was handled from a time on, as far as buckets begin there; None if none does."""
-        first = max(since, now - self._window_max)
+        first = max(since, now - window_max)
         inside = tuple(bucket for bucket in self.buckets if bucket.begin >= first)
         return Window(inside[0].begin, now, inside) if inside else None
 

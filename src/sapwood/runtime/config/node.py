@@ -50,6 +50,7 @@ def node_config(
         client=settings.client,
         stabilization=settings.stabilization,
         tree=settings.tree,
+        optimization=settings.optimization,
         recording=bool(settings.trace.directory),
         raises_faults=False,
     )

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from sapwood.protocol.link.limits import FRAME_BYTES, ClientLimits, LinkLimits
+from sapwood.protocol.optimize.settings import OptimizationSettings
 from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
 
 DEFAULT_PORT = 7470
@@ -213,5 +214,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     client: ClientSettings = ClientSettings()
     stabilization: StabilizationSettings = StabilizationSettings()
     tree: TreeSettings = TreeSettings()
+    optimization: OptimizationSettings = OptimizationSettings()
     trace: TraceSettings = TraceSettings()
     tls: TlsSettings = TlsSettings()
