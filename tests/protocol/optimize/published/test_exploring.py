@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import pytest
 
@@ -31,7 +32,7 @@ class Line:
         return 2.0
 
     def link_cost(self, left: str, right: str) -> float:
-        return abs(ord(left) - ord(right)) ** 0.5
+        return math.sqrt(abs(ord(left) - ord(right)))
 
 
 def broker(name: str = "B", *neighbours: str, **changes: object) -> HeuristicBroker:
