@@ -71,6 +71,46 @@ class Scene:
         return {name: self.network.clients[name].session.broker for name in ("far.1", "w3.1")}
 
 
+def test_a_broker_that_is_asked_to_leave_itself_is_gone_and_its_heir_says_so() -> None:
+    scene = Scene()
+    scene.network.change_tree("far.1", "remove", broker="B3")
+    ended(scene.network, "B3")
+    scene.calm_down()
+    assert scene.is_whole
+    (answer,) = scene.far.changed
+    assert (answer.outcome, answer.reason) == ("completed", "")
+    assert [step.old for step in answer.steps] == [("B3", "B2")]
+    assert not scene.far.refused
+
+
+def test_a_broker_in_the_middle_moves_itself_to_the_edge_and_leaves() -> None:
+    scene = Scene()
+    reader = client(scene.network, "middle.1", "B2", EVERYTHING)
+    scene.network.change_tree("middle.1", "remove", broker="B2")
+    ended(scene.network, "B2")
+    scene.calm_down()
+    assert scene.is_whole
+    (answer,) = reader.changed
+    assert answer.outcome == "completed"
+    assert scene.network.is_joined("B1", "B3")
+    assert reader.session.broker in {"B1", "B3"}
+
+
+def test_who_waits_for_a_change_that_a_leaving_broker_carries_out_is_told_so() -> None:
+    scene = Scene()
+    scene.network.refuse("B1", "B3")
+    scene.network.change_tree("far.1", "exchange", (("B1", "B2"), ("B1", "B3")))
+    scene.network.driver.run(0.1)
+    scene.network.stop("B3")
+    ended(scene.network, "B3")
+    scene.calm_down()
+    (answer,) = scene.far.changed
+    assert (answer.outcome, answer.reason) == (
+        "stopped",
+        "B3 carried it out, and has left; see how the tree is now",
+    )
+
+
 def test_nobody_notices_that_a_broker_leaves() -> None:
     scene = Scene()
     scene.network.stop("B3")

@@ -33,7 +33,9 @@ from sapwood.protocol.ports import (
     Stop,
     Stopped,
 )
+from sapwood.protocol.reconfigure.asking import Wish
 from sapwood.protocol.reconfigure.messages import ChangeEnded, Kind
+from sapwood.protocol.tree import Link
 from sapwood.sim.faithful.client import FaithfulClient
 from sapwood.sim.faithful.driver import Crash, VirtualDriver
 from sapwood.sim.faithful.host import Clock, Host
@@ -392,6 +394,12 @@ class FaithfulNetwork:
     def unadvertise(self, session: str, name: str, settle: bool = True) -> None:
         """A client takes an advertisement back."""
         self._call(session, self.clients[session].unadvertise, name, settle)
+
+    def change_tree(
+        self, session: str, wish: Wish, links: tuple[Link, ...] = (), broker: str = ""
+    ) -> None:
+        """A client asks for a change of the tree."""
+        self._call(session, self.clients[session].change_tree, wish, links, broker)
 
     def publish(
         self,
