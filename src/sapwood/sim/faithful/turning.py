@@ -19,6 +19,7 @@ from itertools import islice
 from random import Random
 from typing import Final, NamedTuple
 
+from sapwood.protocol.optimize.edges.settings import FIXED, EdgeRoutingSettings
 from sapwood.protocol.reconfigure.messages import COMPLETED
 from sapwood.protocol.stabilize.settings import StabilizationSettings
 from sapwood.protocol.tree import Groups
@@ -172,13 +173,14 @@ def ask(network: FaithfulNetwork, draw: float) -> Exchange | None:
 class CourseRun:
     """One course without faults, judged in every respect."""
 
-    def __init__(self, course: Course) -> None:
+    def __init__(self, course: Course, edges: EdgeRoutingSettings = FIXED) -> None:
         self.course = course
         self.kernel = BoundedKernel(STEPS_MAX)
         self.network = FaithfulNetwork(
             Random(course.seed),
             config={
                 "routing": course.routing,
+                "edges": edges,
                 "stabilization": StabilizationSettings(refresh_seconds=2.0, audit_seconds=5.0),
             },
             kernel=self.kernel,
