@@ -21,7 +21,7 @@ from sapwood.protocol.core import Core
 from sapwood.protocol.due import is_due
 from sapwood.protocol.effects import Effect, Record
 from sapwood.protocol.machine import Machine, MessageHandler
-from sapwood.protocol.messages import CODEC, Subscribe, Unsubscribe
+from sapwood.protocol.messages import CODEC, EdgeReport, Subscribe, Unsubscribe
 from sapwood.protocol.neighbours import Neighbour
 from sapwood.protocol.optimize.edges.switching import Switching
 from sapwood.protocol.optimize.edges.weighing import Counted, Hold, Rates, is_worth, rates
@@ -363,6 +363,20 @@ class Choosing(Machine):
             "from": {name: self._described(meter) for name, meter in self.inward.items()},
             "decisions": [msgspec.to_builtins(one) for one in self.decisions],
         }
+
+    def edge_reports(self) -> tuple[EdgeReport, ...]:
+        """How the edges from this broker are routed, if it looks at that."""
+        if not self._settings.is_looking:
+            return ()
+        return tuple(
+            EdgeReport(name, one.receives, one.outward_number, self._last(name))
+            for name, one in self.core.neighbours.items()
+            if one.in_tree
+        )
+
+    def _last(self, name: str) -> str:
+        meter = self.outward.get(name)
+        return "" if meter is None else meter.last
 
     def _described(self, meter: Meter) -> dict[str, Any]:
         seen = self.measured(meter)
