@@ -424,9 +424,9 @@ class Broker(Members):
         """Who gets notifications over a link that is about to be part of the tree, if anybody."""
         return self.turning.joining
 
-    def standing(self) -> dict[str, str]:
-        """The place of this broker in the tree, and the plan that it carries out."""
-        plan = {"plan": self.conducting.plan}
+    def standing(self) -> dict[str, Any]:
+        """The place of this broker in the tree, the plan that it carries out, and its edges."""
+        plan = {"plan": self.conducting.plan, "edges": self.edge_choice.edge_reports()}
         if not self.tree.is_on:
             return plan
         return {"root": self.tree.root, "parent": self.tree.parent, **plan}

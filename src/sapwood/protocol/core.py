@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -394,7 +394,7 @@ class Core:
             **self.standing(),
         )
 
-    def standing(self) -> dict[str, str]:
+    def standing(self) -> dict[str, Any]:
         """The place of this broker in the tree: its root and its parent, if there is a tree."""
         return {}
 

@@ -78,6 +78,18 @@ class Probe(MessageBase, frozen=True):
     """Whether every broker is to report about itself in the echo."""
 
 
+class EdgeReport(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """How the edge from a broker to a neighbour is routed."""
+
+    to: Name
+    mode: Name
+    """Flooding, or how the neighbour tells what to send to it."""
+    number: Number = 0
+    """Of the last switch."""
+    last: str = ""
+    """The last switch that the broker decided, and why."""
+
+
 class BrokerReport(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What a broker says about itself in a survey."""
 
@@ -102,6 +114,8 @@ class BrokerReport(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Towards the root; empty if it is the root."""
     plan: str = ""
     """What it carries out for a client beside which nobody may begin a plan; else empty."""
+    edges: tuple[EdgeReport, ...] = ()
+    """Of a broker that chooses how its edges are routed."""
 
 
 class Echo(MessageBase, frozen=True):
