@@ -34,7 +34,7 @@ async def optimize(directory: Path) -> tuple[Reader, Writer, NetworkView]:
     settings, trace = directory / "broker.toml", directory / "trace"
     settings.write_text(SETTINGS)
     proxy = Proxy()
-    proxy.delay = DELAY
+    proxy.delay_seconds = DELAY
     await proxy.start()
     chain = make_topology("chain", 3, Random(0))
     network = LocalNetwork(

@@ -224,7 +224,9 @@ class Driver:
             address = parse_address(effect.address)
             await self._connect(address, effect.dial, made)
         except (NetworkError, AddressError) as problem:
-            if not (made and made[0].number):  # else the machine learns that it was lost
+            if made and made[0].number:
+                made[0].connection_lost(problem)
+            else:
                 is_final = isinstance(problem, RefusedError | AddressError)
                 self.bring(DialFailed(effect.dial, str(problem), is_final))
 

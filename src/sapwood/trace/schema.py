@@ -32,6 +32,7 @@ UNADVERTISED: Final = "unadvertised"
 CONTROL: Final = "control"
 RECONFIGURED: Final = "reconfigured"
 OPTIMIZED: Final = "optimized"
+EDGE_SWITCHED: Final = "edge_switched"
 FAULT: Final = "fault"
 TRACE_GAP: Final = "trace_gap"
 CLOCK: Final = "clock"
@@ -50,6 +51,7 @@ KINDS: Final = (
     CONTROL,
     RECONFIGURED,
     OPTIMIZED,
+    EDGE_SWITCHED,
     FAULT,
     TRACE_GAP,
     CLOCK,

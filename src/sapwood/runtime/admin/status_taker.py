@@ -19,6 +19,7 @@ from sapwood.protocol.link.peer import Peer
 from sapwood.protocol.link.states import TargetState
 from sapwood.protocol.node import Node
 from sapwood.runtime.address import Address, parse_address
+from sapwood.runtime.admin.edges import edges_status
 from sapwood.runtime.admin.healing import (
     change_status,
     fault_counts,
@@ -84,6 +85,7 @@ class StatusTaker:
             healing=healing_status(tree, self._settings),
             changes=change_status(broker),
             optimization=optimization_status(broker),
+            edges=edges_status(broker),
         )
 
     def _refresh(self) -> RefreshStatus:
