@@ -21,6 +21,10 @@ from sapwood.runtime.client import Bus
 
 _ANSWER_SECONDS = 2.0
 
+_DECODER = msgspec.json.Decoder(Status)
+"""Made once, when this is imported: threads that let msgspec find out at the same time how a status
+is made crash the process."""
+
 
 class BrokerView(msgspec.Struct, frozen=True):
     """One broker, as far as it can be seen."""
@@ -111,6 +115,6 @@ def _fetch(
 ) -> Status | None:
     try:
         with urlopen(asked, timeout=seconds, context=tls) as answer:  # noqa: S310 - http and https only
-            return msgspec.json.decode(answer.read(), type=Status)
+            return _DECODER.decode(answer.read())
     except (OSError, URLError, ValueError):
         return None
