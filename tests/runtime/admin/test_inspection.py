@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -94,3 +97,33 @@ def test_names_are_in_natural_order(names: list[str], ordered: list[str]) -> Non
 @given(st.lists(st.text(max_size=6), max_size=6))
 def test_all_names_can_be_ordered(names: list[str]) -> None:
     assert sorted(sorted(names, key=natural)) == sorted(names)
+
+
+READERS = """
+import io, sys, threading
+from unittest.mock import patch
+from sapwood.runtime.admin import inspection
+
+sys.setswitchinterval(1e-6)
+data = sys.stdin.buffer.read()
+start = threading.Barrier(16)
+
+def read():
+    start.wait()
+    assert inspection.fetch_status("http://127.0.0.1:1") is not None
+
+with patch.object(inspection, "urlopen", lambda *args, **options: io.BytesIO(data)):
+    threads = [threading.Thread(target=read) for _ in range(16)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+"""
+
+
+def test_many_may_be_read_at_the_same_time_from_the_first_on() -> None:
+    """What msgspec finds out about a type when it first decodes one is not safe for threads."""
+    data = msgspec.json.encode(STATUS)
+    for _ in range(3):
+        read = subprocess.run([sys.executable, "-c", READERS], input=data, check=False)
+        assert read.returncode == 0
