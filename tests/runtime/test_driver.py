@@ -265,11 +265,14 @@ def test_a_connection_that_the_loop_gives_up_when_it_was_just_made_is_lost(
 
         monkeypatch.setattr(module, "CONNECT_SECONDS", 0.05)
         dialled = Recorder(dawdle)
-        async with driving(Recorder()) as (server, _), driving(dialled) as (client, _):
-            async with listening(server) as port:
-                client.carry_out([Dial(7, f"127.0.0.1:{port}")])
-                await until(lambda: bool(dialled.brought(Disconnected)), "it is lost")
-                client.carry_out([Write(1, b"late")])
+        async with (
+            driving(Recorder()) as (server, _),
+            driving(dialled) as (client, _),
+            listening(server) as port,
+        ):
+            client.carry_out([Dial(7, f"127.0.0.1:{port}")])
+            await until(lambda: bool(dialled.brought(Disconnected)), "it is lost")
+            client.carry_out([Write(1, b"late")])
         assert [type(event) for event in dialled.events] == [Connected, Disconnected]
 
     run(scenario())

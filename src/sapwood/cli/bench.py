@@ -15,6 +15,27 @@ if TYPE_CHECKING:
 
 _NAMES = ", ".join(registry.BENCHMARKS)
 
+Before = Annotated[
+    Path | None,
+    typer.Option(
+        help="For `network`: compare with another release instead of other brokers, in turns; "
+        "the folder that holds its package, such as ../old/src.",
+        metavar="FOLDER",
+        show_default=False,
+    ),
+]
+
+Live = Annotated[
+    int | None,
+    typer.Option(
+        help="For `reconfiguration`: change the tree of broker processes so often under load, "
+        "and judge their traces.",
+        metavar="N",
+        min=1,
+        show_default=False,
+    ),
+]
+
 
 def bench(
     name: Annotated[
@@ -36,15 +57,8 @@ def bench(
             show_default=False,
         ),
     ] = None,
-    before: Annotated[
-        Path | None,
-        typer.Option(
-            help="For `network`: compare with another release instead of other brokers, in turns; "
-            "the folder that holds its package, such as ../old/src.",
-            metavar="FOLDER",
-            show_default=False,
-        ),
-    ] = None,
+    before: Before = None,
+    live: Live = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Run a benchmark, or all of them.
@@ -62,8 +76,13 @@ def bench(
             f"{before} holds no package sapwood; name the folder src of a checkout",
             param_hint="--before",
         )
+    if live and name != "reconfiguration":
+        raise typer.BadParameter(
+            "only the benchmark of reconfiguration can be run with processes",
+            param_hint="--live",
+        )
     options = registry.Options(
-        quick, seed, tuple(filters or ()), str(before.resolve()) if before else ""
+        quick, seed, tuple(filters or ()), str(before.resolve()) if before else "", live or 0
     )
     machine = describe()
     reports: dict[str, Report] = {}
