@@ -23,7 +23,7 @@ def changed(size: LiveSize, folder: Path, *, with_spark: bool) -> LiveOutcome:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("delay", [0.0, 0.03])
+@pytest.mark.parametrize("delay", [0.0, pytest.param(0.03, marks=pytest.mark.long)])
 def test_a_few_changes_are_noticed_by_nobody(delay: float, tmp_path: Path) -> None:
     size = LiveSize(brokers=4, rate=400.0, measured=3, changes=10, delay_seconds=delay)
     outcome = changed(size, tmp_path, with_spark=False)
