@@ -65,7 +65,14 @@ def test_json_is_one_object(capsys: Captured) -> None:
     found = json.loads(out)
     machine = found.pop("machine")
     assert machine["cores"] >= 1
-    options = {"quick": True, "seed": 4, "filters": [10, 20], "before": "", "live": 0}
+    options = {
+        "quick": True,
+        "seed": 4,
+        "filters": [10, 20],
+        "before": "",
+        "live": 0,
+        "figure": "",
+    }
     assert found == {
         "seed": 4,
         "quick": True,

@@ -48,6 +48,7 @@ def links(url: str, capsys: Captured) -> list[list[str]]:
     return found
 
 
+@pytest.mark.slow
 def test_links_are_exchanged_and_swapped(url: str, capsys: Captured) -> None:
     assert run(["topology", "exchange", "B2-B3", "B1-B4", "-s", url]) == 0
     out = capsys.readouterr().out

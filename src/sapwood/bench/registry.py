@@ -26,6 +26,8 @@ class Options(NamedTuple):
     """The sources of another release, to be measured beside this one instead of other brokers."""
     live: int = 0
     """How many changes of the tree processes of this machine carry out; zero for the simulator."""
+    figure: str = ""
+    """Where a figure is drawn, by a benchmark that has one; empty: nowhere."""
 
 
 class Benchmark(NamedTuple):
@@ -49,6 +51,10 @@ BENCHMARKS: dict[str, Benchmark] = {
     "network": Benchmark(
         "live brokers beside mosquitto, NATS, RabbitMQ and ActiveMQ",
         "sapwood.bench.network",
+    ),
+    "optimization": Benchmark(
+        "what the tree costs, by every way to choose it, beside references",
+        "sapwood.bench.optimization",
     ),
     "pipeline": Benchmark(
         "the audit on Spark beside DuckDB and Polars, and studies",

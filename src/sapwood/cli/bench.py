@@ -36,8 +36,17 @@ Live = Annotated[
     ),
 ]
 
+Figure = Annotated[
+    Path | None,
+    typer.Option(
+        help="For `optimization`: draw the cost over time into this file, .svg.",
+        metavar="FILE",
+        show_default=False,
+    ),
+]
 
-def bench(
+
+def bench(  # noqa: PLR0913, PLR0917 - each is an option of the command
     name: Annotated[
         str | None,
         typer.Argument(
@@ -59,6 +68,7 @@ def bench(
     ] = None,
     before: Before = None,
     live: Live = None,
+    figure: Figure = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Run a benchmark, or all of them.
@@ -76,13 +86,14 @@ def bench(
             f"{before} holds no package sapwood; name the folder src of a checkout",
             param_hint="--before",
         )
-    if live and name != "reconfiguration":
-        raise typer.BadParameter(
-            "only the benchmark of reconfiguration can be run with processes",
-            param_hint="--live",
-        )
+    _check(name, live, figure)
     options = registry.Options(
-        quick, seed, tuple(filters or ()), str(before.resolve()) if before else "", live or 0
+        quick,
+        seed,
+        tuple(filters or ()),
+        str(before.resolve()) if before else "",
+        live or 0,
+        "" if figure is None else str(figure),
     )
     machine = describe()
     reports: dict[str, Report] = {}
@@ -97,6 +108,17 @@ def bench(
         _show_machine(machine)
     is_right = all(report.is_right for report in reports.values())
     return ExitStatus.DONE if is_right else ExitStatus.NO
+
+
+def _check(name: str | None, live: int | None, figure: Path | None) -> None:
+    if live and name != "reconfiguration":
+        raise typer.BadParameter(
+            "only the benchmark of reconfiguration can be run with processes", param_hint="--live"
+        )
+    if figure is not None and (figure.suffix != ".svg" or not figure.parent.is_dir()):
+        raise typer.BadParameter(
+            f"{figure} is no .svg file in a folder that is there", param_hint="--figure"
+        )
 
 
 def _show_machine(machine: dict[str, Any]) -> None:

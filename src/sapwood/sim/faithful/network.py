@@ -288,6 +288,15 @@ class FaithfulNetwork:
             self.nodes[here].broker.tree.carries(there) for here, there in ((a, b), (b, a))
         )
 
+    def joined_links(self) -> tuple[tuple[str, str], ...]:
+        """All links that are part of the tree and carry, for both ends."""
+        return tuple(
+            (name, other)
+            for name, node in sorted(self.nodes.items())
+            for other in sorted(node.broker.neighbours.tree())
+            if name < other and self.is_joined(name, other)
+        )
+
     def is_idle(self) -> bool:
         """Whether nothing waits anywhere: all that was published and asked is where it belongs."""
         return all(
