@@ -65,7 +65,14 @@ def test_json_is_one_object(capsys: Captured) -> None:
     found = json.loads(out)
     machine = found.pop("machine")
     assert machine["cores"] >= 1
-    options = {"quick": True, "seed": 4, "filters": [10, 20], "before": ""}
+    options = {
+        "quick": True,
+        "seed": 4,
+        "filters": [10, 20],
+        "before": "",
+        "live": 0,
+        "figure": "",
+    }
     assert found == {
         "seed": 4,
         "quick": True,
@@ -101,7 +108,10 @@ def test_the_help_names_every_benchmark(monkeypatch: pytest.MonkeyPatch, capsys:
     assert f"One of {bench._NAMES}; all if none is given." in shown
 
 
-@pytest.mark.parametrize("wrong", [["--filters", "0"], ["--filters", "many"], ["--seed", "x"]])
+@pytest.mark.parametrize(
+    "wrong",
+    [["--filters", "0"], ["--filters", "many"], ["--seed", "x"], ["--live", "5"], ["--live", "0"]],
+)
 def test_wrong_use(wrong: list[str], capsys: Captured) -> None:
     assert run_command(["bench", "matching", *wrong]) == 2
     assert capsys.readouterr().err.startswith("error: ")
