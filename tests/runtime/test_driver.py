@@ -123,6 +123,29 @@ def test_ticks_come_regularly_without_a_deadline(monkeypatch: pytest.MonkeyPatch
     run(scenario())
 
 
+def test_the_machine_is_told_how_long_reads_have_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of sixteen reads one is timed, and stands for all; afterwards it begins anew."""
+    monkeypatch.setattr(module, "TICK_SECONDS", 0.05)
+
+    async def scenario() -> None:
+        def answer(event: DriverEvent, now: float) -> Sequence[object]:
+            while isinstance(event, Data) and driver.clock.now() < now + 0.001:
+                pass  # reading takes a millisecond at least
+            return []
+
+        machine = Recorder(answer)
+        async with driving(machine) as (driver, _):
+            for _ in range(32):
+                driver.receive(1, b"x")
+            await until(lambda: len(machine.brought(Tick)) >= 2, "two ticks")
+            assert len(machine.brought(Data)) == 32
+            first, second = machine.brought(Tick)[:2]
+            assert first.handling >= 2 * 16 * 0.001
+            assert second.handling == 0.0
+
+    run(scenario())
+
+
 def test_a_deadline_that_stays_in_the_past_does_not_stop_everything_else() -> None:
     async def scenario() -> None:
         machine = Recorder()

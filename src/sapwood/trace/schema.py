@@ -31,6 +31,7 @@ ADVERTISED: Final = "advertised"
 UNADVERTISED: Final = "unadvertised"
 CONTROL: Final = "control"
 RECONFIGURED: Final = "reconfigured"
+OPTIMIZED: Final = "optimized"
 EDGE_SWITCHED: Final = "edge_switched"
 FAULT: Final = "fault"
 TRACE_GAP: Final = "trace_gap"
@@ -49,6 +50,7 @@ KINDS: Final = (
     UNADVERTISED,
     CONTROL,
     RECONFIGURED,
+    OPTIMIZED,
     EDGE_SWITCHED,
     FAULT,
     TRACE_GAP,

@@ -39,14 +39,15 @@ def test_swaps_with_faults() -> None:
     assert problems_of(2) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_loss_is_seen() -> None:
     run = SwapRun(0)
     assert run.run() == []
-    client = next(one for one in run.network.clients.values() if one.deliveries)
-    client.deliveries.pop()
-    assert any("lost" in problem for problem in run._judge())
-    assert swaps_of(run.network).total() >= 0
+    assert swaps_of(run.network)["completed"] > 0
+    client = next(iter(run.network.clients.values()))
+    for wanted in client.subscriptions.values():
+        wanted.got.clear()
+    assert any(problem.startswith("lost") for problem in run._judge())
 
 
 @pytest.mark.long

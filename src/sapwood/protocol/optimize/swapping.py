@@ -12,7 +12,7 @@ enough. Whatever is agreed ends at a time, so that nobody waits for ever for one
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from zlib import crc32
 
@@ -466,10 +466,19 @@ class Swapping(Aftermath):
         fields = {
             "source": decision.mover,
             "target": decision.onto,
-            "message": decision.outcome,
-            "attributes": msgspec.json.encode(decision).decode(),
+            "message": msgspec.json.encode(decision).decode(),
         }
         return [Record("optimized", fields)]
+
+    def problems(self) -> Iterator[str]:
+        """What is remembered is bounded, and the middle of a swap has both others."""
+        if len(self.decisions) > DECISIONS_MAX:
+            yield f"{len(self.decisions)} decisions are remembered"
+        if len(self.backoffs) > BACKOFFS_MAX:
+            yield f"{len(self.backoffs)} swaps are not proposed again"
+        strangers = [name for name in self.since if not self.core.neighbours.is_in_tree(name)]
+        if strangers:
+            yield f"traffic is counted for {', '.join(strangers)}, who are no neighbours"
 
     def report(self) -> dict[str, Any]:
         """What was decided, in numbers."""
