@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from sapwood.analysis.stabilization.periods import RefreshScheme
+from sapwood.protocol.accounts import Accounts
 from sapwood.protocol.broker import BrokerConfig
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
-from sapwood.protocol.node_config import NodeConfig
+from sapwood.protocol.node_config import RELOADABLE, NodeConfig
 from sapwood.protocol.optimize.edges.settings import EdgeRoutingSettings
 from sapwood.protocol.ports import Hint
 from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
@@ -31,6 +32,7 @@ def test_the_broker_gets_its_part() -> None:
         admin="http://a:2",
         release="1.2.3",
         recording=True,
+        noting=True,
         expected=("B8",),
         expected_parent="B8",
         book=(Hint("B7", ("tcp://b:1",), 3.0),),
@@ -41,6 +43,7 @@ def test_the_broker_gets_its_part() -> None:
         tree=TreeSettings(beacon_seconds=2.0),
         edges=EdgeRoutingSettings(choice="observe"),
         raises_faults=False,
+        accounts=Accounts(),
     )
     made, given = msgspec.structs.asdict(config.broker()), msgspec.structs.asdict(config)
     shared = [name for name in made if name in given]
@@ -80,3 +83,16 @@ def test_clients_and_links_have_limits_of_their_own() -> None:
     config = NodeConfig(id="B1", link=LinkLimits(window_bytes=2000))
     assert config.limits(is_client=True) == ClientLimits()
     assert config.limits(is_client=False) == LinkLimits(window_bytes=2000)
+
+
+def test_a_node_shows_the_credentials_it_has() -> None:
+    assert NodeConfig(id="B1").credentials == {}
+    assert NodeConfig(id="B1", token="t", account="a", secret="s").credentials == {
+        "token": "t",
+        "account": "a",
+        "secret": "s",
+    }
+
+
+def test_what_can_be_reloaded_is_a_setting() -> None:
+    assert set(RELOADABLE) <= set(NodeConfig.__struct_fields__)

@@ -9,6 +9,7 @@ import typer
 from sapwood.cli.output import ExitStatus, notice, print_json
 from sapwood.cli.server_option import DEFAULT_SERVER, Servers, open_bus, run_client
 from sapwood.cli.topology_change import exchange, plan, remove, swap
+from sapwood.cli.topology_why import why
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -27,6 +28,7 @@ app.command()(exchange)
 app.command()(swap)
 app.command()(remove)
 app.command()(plan)
+app.command()(why)
 
 
 @app.command()

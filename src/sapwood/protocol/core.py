@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
+import msgspec
+
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 from sapwood.protocol.clients import ADVERTISED, SUBSCRIBED, Clients
@@ -23,7 +25,10 @@ from sapwood.protocol.forwarding import Forwarding, SharedHeads
 from sapwood.protocol.messages import (
     Advertise,
     BrokerReport,
+    ClientMoved,
+    ClientsAt,
     EdgeRouting,
+    Message,
     Subscribe,
     Unadvertise,
     Unsubscribe,
@@ -31,6 +36,7 @@ from sapwood.protocol.messages import (
 from sapwood.protocol.neighbours import Neighbour, Neighbours
 from sapwood.protocol.optimize.edges.messages import Tell
 from sapwood.protocol.optimize.edges.wishes import Wishes
+from sapwood.protocol.reconfigure.asking import ChangeTree
 from sapwood.protocol.tally import Tally
 from sapwood.routing.algorithms import ALGORITHMS, FLOODING
 from sapwood.routing.strategy import Entry
@@ -68,7 +74,7 @@ class Core:
         self.advertisements = RoutingTable()
         self.subscriptions = RoutingTable(self.scope)
         self.forwarding = Forwarding(config.remembered_max, self.heads)
-        self.tally = Tally(("edges",)) if config.edges.is_looking else None
+        self.tally = self.new_tally()
         """What passes through, if anybody wants to know."""
         self.wishes = Wishes() if config.edges.is_looking else None
         """How what is wanted changes, if anybody wants to know."""
@@ -77,6 +83,13 @@ class Core:
     def scope(self) -> RoutingTable | None:
         """The table within which subscriptions are told, if there is one."""
         return self.advertisements if self.config.spreads_advertisements else None
+
+    def new_tally(self) -> Tally | None:
+        """Where what passes through is counted, for all who look at it; None if nobody does."""
+        config = self.config
+        looking = (("edges", config.edges.is_looking), ("swaps", config.optimization.is_on))
+        readers = tuple(name for name, is_looking in looking if is_looking)
+        return Tally(readers) if readers else None
 
     # Who may send what
 
@@ -91,15 +104,62 @@ class Core:
 
     def refusal(self, source: str, publisher: str, attributes: dict[str, Value]) -> str:
         """Why a source may not send a notification; neighbours have checked their clients."""
-        if self.fences.is_stale(source, publisher):
+        if self.is_stale(source, publisher):
             return f"{publisher!r} goes on at another broker"
         if source not in self.clients:
             return "the link is not to carry anything" if self.is_held(source) else ""
         if publisher != source:
             return f"published as {publisher!r} by {source!r}: a client publishes as itself"
+        accounts = self.config.accounts
+        if accounts is not None and (reason := accounts.publish_refusal(source, attributes)):
+            return reason
         if not self.config.advertisements_required:
             return ""
         return self.clients.refusal(source, attributes)
+
+    def is_restricted(self, source: str) -> bool:
+        """Whether what a source may send depends on the attributes."""
+        if source not in self.clients:
+            return False
+        accounts = self.config.accounts
+        is_free = accounts is None or accounts.is_free(source)
+        return self.config.advertisements_required or not is_free
+
+    def claim_refusal(self, source: str, kind: str, filter: Filter) -> str:
+        """Why a client may not subscribe to a filter or advertise it; empty if it may."""
+        accounts = self.config.accounts
+        if accounts is None or source not in self.clients:
+            return ""
+        return accounts.claim_refusal(source, kind, filter)
+
+    def change_refusal(self, source: str, message: ChangeTree) -> str:
+        """Why a client may not change the tree in a way; empty if it may."""
+        accounts = self.config.accounts
+        if accounts is None:
+            return ""
+        account = accounts.owner_of_session(source)
+        broker = message.broker or self.id
+        return accounts.administer_refusal(account, message.wish, broker)
+
+    def overreach(self, client: str) -> str:
+        """What a client may not have any more of what it has; empty if it may have all of it."""
+        accounts = self.config.accounts
+        if accounts is None or accounts.owner_of_session(client) is None:
+            return "" if accounts is None else f"no account owns {client!r} any more"
+        for kind in (SUBSCRIBED, ADVERTISED):
+            for filter in dict.fromkeys(self.clients.claims(client, kind).values()):
+                if reason := accounts.claim_refusal(client, kind, filter):
+                    return reason
+        return ""
+
+    def reload(self, config: BrokerConfig) -> None:
+        """Go on with other accounts: what was decided about publications is decided anew."""
+        self.config = msgspec.structs.replace(self.config, accounts=config.accounts)
+        self.forwarding.invalidate()
+
+    def is_stale(self, source: str, client: str) -> bool:
+        """Whether what a source brings of a client is what the client's old broker had left."""
+        return self.fences.is_stale(source, client)
 
     def is_held(self, source: str) -> bool:
         """Whether a source is a neighbour whose link is not to carry anything."""
@@ -199,6 +259,19 @@ class Core:
         if not self.config.spreads_advertisements:
             return {}
         return dict.fromkeys(self.neighbours.tree(), self.config.advertisement_routing)
+
+    # Messages for everybody
+
+    def reach(self, source: str) -> list[str]:
+        """The neighbours to whom goes on what comes from a source and is for everybody."""
+        return [name for name in self.neighbours.tree() if name != source]
+
+    def spread(self, source: str, message: Message, names: Iterable[str]) -> list[Effect]:
+        """Send a message that comes from a source to some of those whom it can reach."""
+        return [Send(name, message) for name in names]
+
+    def note_move(self, source: str, message: ClientMoved | ClientsAt) -> None:
+        """A neighbour says where clients are that have moved: note what that means for a change."""
 
     @property
     def joining(self) -> str:

@@ -79,8 +79,8 @@ class Admission(NamedTuple):
     """What follows from that, for a notification with a sequence number."""
     control: Callable[[str, bytes, float], list[Effect]]
     """Takes the body of a control message from a source."""
-    restricts_clients: bool
-    """Whether what a client may publish depends on the attributes."""
+    is_restricted: Callable[[str], bool]
+    """Whether what a source may send depends on the attributes."""
     crossed: Callable[[], None]
     """Takes note that a publisher's notifications come from more than one source."""
     aside: Callable[[str, bytes, float], list[Effect]] | None = None
@@ -333,7 +333,7 @@ class FrameReader:
 
     def _is_restricted(self, source: str) -> bool:
         """Whether what a source may send depends on the attributes."""
-        return self._admission.restricts_clients and self._admission.is_client(source)
+        return self._admission.is_restricted(source)
 
     def _learn(self, source: str, data: bytes, spans: Iterable[Span]) -> None:
         """Decide about many unknown notifications at once, given by where their heads are.

@@ -14,6 +14,7 @@ import msgspec
 
 from sapwood.protocol.naming import MessageBase, Name
 from sapwood.protocol.optimize.edges.messages import EdgeMessage, Number
+from sapwood.protocol.optimize.messages import SwapMessage
 from sapwood.protocol.reconfigure.asking import ChangeTree, TreeChangeEnded, TreeChangeProgress
 from sapwood.protocol.reconfigure.messages import ChangeMessage
 from sapwood.wire.control import ControlCodec
@@ -194,6 +195,25 @@ class ClientMoved(MessageBase, frozen=True):
     """To a broker that was restarted: the client was last heard of from the receiver's side."""
     again: int = 0
     """How often the client's broker has said so: the way to it may have become another one."""
+    home: Name = ""
+    """The session of that broker, by which it will say so for all such clients at once."""
+    is_across: bool = False
+    """While the tree changes: it has crossed the link that goes, so publications will come from the
+    other side in the new tree."""
+    is_amid: bool = False
+    """While the tree changes: the broker was locked at which it came to the ring."""
+
+
+class ClientsAt(MessageBase, frozen=True):
+    """All clients that moved to a home are in the sender's direction: from elsewhere it is stale.
+
+    It is said again and again: the way there may have become another one.
+    """
+
+    home: Name
+    again: int
+    is_across: bool = False
+    """As in `ClientMoved`."""
 
 
 class Refresh(MessageBase, frozen=True):
@@ -347,6 +367,7 @@ Message: TypeAlias = (
     | Surveyed
     | Missed
     | ClientMoved
+    | ClientsAt
     | EdgeRouting
     | TableComplete
     | Refresh
@@ -362,6 +383,7 @@ Message: TypeAlias = (
     | TreeChangeProgress
     | TreeChangeEnded
     | ChangeMessage
+    | SwapMessage
     | EdgeMessage
 )
 

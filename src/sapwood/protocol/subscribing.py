@@ -90,6 +90,8 @@ class Subscribing(Machine):
             filter = core.parse(message.filter)
         except SapwoodError as problem:
             return self._malformed(source, problem, message.request)
+        if reason := core.claim_refusal(source, kind, filter):
+            return self.refused(source, reason, message.request)
         entry_id = self.entry_id(source, message.id)
         effects: list[Effect] = []
         if table.get(source, entry_id) != filter:
@@ -153,6 +155,11 @@ class Subscribing(Machine):
         if not request or source not in self.core.clients:
             return []
         return self._settling.request(source, request, kind, entry_id, now)
+
+    def refused(self, source: str, reason: str, request: int = 0) -> list[Effect]:
+        """A client asks for what it may not have: it is told why, and nothing changes."""
+        refusal = Send(source, Refused(reason, request))
+        return [*self.core.drops.count(Drop.REFUSED, source), refusal]
 
     def _malformed(self, source: str, problem: SapwoodError, request: int) -> list[Effect]:
         effects = self.core.drops.count(Drop.MALFORMED, source)

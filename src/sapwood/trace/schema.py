@@ -35,6 +35,7 @@ EDGE_SWITCHED: Final = "edge_switched"
 FAULT: Final = "fault"
 TRACE_GAP: Final = "trace_gap"
 CLOCK: Final = "clock"
+LOGIN: Final = "login"
 
 KINDS: Final = (
     PUBLISHED,
@@ -52,6 +53,7 @@ KINDS: Final = (
     FAULT,
     TRACE_GAP,
     CLOCK,
+    LOGIN,
 )
 """The kinds known today. Others are read, kept and left alone."""
 

@@ -37,6 +37,7 @@ from sapwood.protocol.ports import (
     Dial,
     DialFailed,
     Disconnected,
+    Hint,
     Joined,
     JoinFailed,
     Write,
@@ -295,6 +296,18 @@ def test_one_new_way_into_the_tree_is_looked_for_at_a_time() -> None:
     effects = node.handle(DialFailed(1, "no"), 0.1)
     assert effects == [JoinFailed("B1", "no")]
     assert Dial(2, "B2") in node.handle(Tick(), 0.11)
+
+
+def test_neighbours_from_before_a_restart_are_dialled_at_once() -> None:
+    """One that does not answer must not keep the others from telling their tables in time."""
+    book = tuple(Hint(name, (name.lower(),), 1.0) for name in ("B2", "B3", "B4"))
+
+    def dialled(*joins: str) -> list[str]:
+        effects = dialler(*joins, expected=("B2", "B3"), book=book).handle(Tick(), 0.0)
+        return [one.address for one in effects if isinstance(one, Dial)]
+
+    assert dialled("b2", "b3", "b4") == ["b2", "b3", "b4"]
+    assert dialled("b4", "b3", "b5", "b2") == ["b4", "b3", "b2"], "and one new way at a time"
 
 
 def test_a_broker_that_has_connected_by_itself_is_found() -> None:

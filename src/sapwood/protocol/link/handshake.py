@@ -74,7 +74,7 @@ class Hello(_LinkMessage, frozen=True, kw_only=True):
     addresses: tuple[str, ...] = ()
     """Under which a broker can be reached, if any."""
     credentials: dict[str, str] = {}
-    """By kind. Known so far: ``token``."""
+    """By kind. Known so far: ``token``; ``account`` and ``secret``."""
     routing: str = ""
     """Of a broker: how it learns and tells what is wanted (`said_routing`)."""
     resume: tuple[Resume, ...] = ()

@@ -7,11 +7,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from sapwood.protocol.accounts import Accounts
 from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.optimize.edges.settings import EdgeRoutingSettings
 from sapwood.protocol.ports import Hint, Remember
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.config.stabilization import with_periods
+from sapwood.runtime.tls import admin_url
 
 START: Final = "identity"
 """How edges are routed at first where brokers choose: it never says more than simple routing."""
@@ -24,6 +26,7 @@ def node_config(
     was_part: bool,
     former: int = 0,
     book: tuple[Hint, ...] = (),
+    accounts: Accounts | None = None,
 ) -> NodeConfig:
     """What a node has to know, with what its data directory remembers of the last session."""
     settings = with_periods(settings)
@@ -32,6 +35,9 @@ def node_config(
         session=session,
         network=settings.network,
         token=settings.token,
+        accounts=accounts,
+        account=settings.account,
+        secret=settings.secret,
         require_certificate=settings.tls.require_certificate,
         joins=settings.join,
         joins_for_ever=was_part or not settings.join_seconds,
@@ -42,7 +48,7 @@ def node_config(
         book=book,
         restore_seconds=settings.restore_seconds,
         addresses=settings.advertise,
-        admin=settings.admin,
+        admin=admin_url(settings),
         release=version("sapwood"),
         routing=START if settings.routing == "auto" else settings.routing,
         routing_variant=settings.routing_variant,
@@ -57,8 +63,10 @@ def node_config(
         client=settings.client,
         stabilization=settings.stabilization,
         tree=settings.tree,
+        optimization=settings.optimization,
         edges=_edges(settings),
         recording=bool(settings.trace.directory),
+        noting=settings.log.level != "off",
         raises_faults=False,
     )
 
