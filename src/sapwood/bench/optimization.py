@@ -18,6 +18,7 @@ from statistics import fmean, stdev
 from typing import Any, Final, NamedTuple
 
 import msgspec
+import numpy as np
 
 from sapwood.analysis.delivery import lower_bound, printed_lower_bound
 from sapwood.analysis.delivery.cost import Delivery
@@ -128,7 +129,8 @@ def measure(size: Size, course: Course, ways: Sequence[str]) -> list[Run]:
     )
     around = situation_at(course, ticks - 1)
     start = places_of(around.prices, course.tree.links)
-    best = anneal(around, start, steps=size.steps, degree_max=16, seed=course.seed).cost
+    random = np.random.default_rng(course.seed)
+    best = anneal(around, start, random, steps=size.steps, degree_max=16).cost
     runs = []
     for way in ways:
         outcome = World(course, way_named(way, size.traffic)).run()

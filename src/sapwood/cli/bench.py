@@ -15,6 +15,24 @@ if TYPE_CHECKING:
 
 _NAMES = ", ".join(registry.BENCHMARKS)
 
+_Before = Annotated[
+    Path | None,
+    typer.Option(
+        help="For `network`: compare with another release instead of other brokers, in turns; "
+        "the folder that holds its package, such as ../old/src.",
+        metavar="FOLDER",
+        show_default=False,
+    ),
+]
+_Figure = Annotated[
+    Path | None,
+    typer.Option(
+        help="For `optimization`: draw the cost over time into this file, .svg.",
+        metavar="FILE",
+        show_default=False,
+    ),
+]
+
 
 def bench(
     name: Annotated[
@@ -36,23 +54,8 @@ def bench(
             show_default=False,
         ),
     ] = None,
-    before: Annotated[
-        Path | None,
-        typer.Option(
-            help="For `network`: compare with another release instead of other brokers, in turns; "
-            "the folder that holds its package, such as ../old/src.",
-            metavar="FOLDER",
-            show_default=False,
-        ),
-    ] = None,
-    figure: Annotated[
-        Path | None,
-        typer.Option(
-            help="For `optimization`: draw the cost over time into this file, .svg.",
-            metavar="FILE",
-            show_default=False,
-        ),
-    ] = None,
+    before: _Before = None,
+    figure: _Figure = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Run a benchmark, or all of them.
