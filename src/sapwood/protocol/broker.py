@@ -9,6 +9,7 @@ never changes a table.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -41,16 +42,29 @@ from sapwood.protocol.events import (
     Tick,
 )
 from sapwood.protocol.faults import RequestLostError
+from sapwood.protocol.fences import Fence
 from sapwood.protocol.forwarding import Forwarding, SharedHeads
 from sapwood.protocol.gaps import Gaps
 from sapwood.protocol.inbound import Admission, DecodeHead, FrameReader
 from sapwood.protocol.machine import EventHandler, Machine, MessageHandler
 from sapwood.protocol.members import Members
-from sapwood.protocol.messages import CODEC, Advertise, Refused, Subscribe
+from sapwood.protocol.messages import (
+    CODEC,
+    Advertise,
+    ClientMoved,
+    ClientsAt,
+    Message,
+    Refused,
+    Subscribe,
+)
 from sapwood.protocol.moves import Moves
 from sapwood.protocol.neighbours import Neighbour
+from sapwood.protocol.optimize.edges.choosing import Choosing
+from sapwood.protocol.optimize.edges.switching import Switching
+from sapwood.protocol.optimize.edges.wishes import Wishes
 from sapwood.protocol.optimize.surroundings import Surroundings
 from sapwood.protocol.optimize.swapping import Swapping
+from sapwood.protocol.reconfigure.asking import ChangeTree
 from sapwood.protocol.reconfigure.conducting import Conducting
 from sapwood.protocol.reconfigure.leaving import Leaves
 from sapwood.protocol.reconfigure.requests import Changing
@@ -107,14 +121,14 @@ class Broker(Members):
         self.waves = Waves(self, self.restoration)
         self.settling = Settling(self, self.waves)
         self.gaps = Gaps(self, self.restoration)
-        self.moves = Moves(self, self.gaps)
+        self.moves = Moves(self)
         self.leaving = Leaves(self, self, self.restoration, self.waves, self.gaps)
         subscribing = self._make_subscribing()
         self.tree = Tree(self, self, self.restoration, self.waves, self.gaps)
         self.turning = Turning(self, self, self.waves, self.restoration, self.gaps, self.tree)
         self.changing = Changing(self, self.turning, self.waves)
         self.conducting = Conducting(self, self.changing, self.waves)
-        self._make_optimizer()
+        self._make_optimizers()
         self.audit = Audit(self)
         self.machines = self._in_order(subscribing)
         """In the order in which they are told of what happens."""
@@ -125,7 +139,7 @@ class Broker(Members):
             refusal=self.refusal,
             refused=self._refused,
             control=self._decoded,
-            restricts_clients=self.config.advertisements_required,
+            is_restricted=self.is_restricted,
             aside=self._received_aside,
             crossed=self._crossed,
         )
@@ -165,6 +179,7 @@ class Broker(Members):
         """All machines. Refreshing is last: it compares what the others have told."""
         machines: tuple[Machine, ...] = (
             subscribing,
+            self.edges,
             self.moves,
             self.restoration,
             self.waves,
@@ -179,14 +194,17 @@ class Broker(Members):
             Seeking(self, self.tree, self.waves),
             self.surroundings,
             self.swapping,
+            self.edge_choice,
             self.audit,
         )
         if self.config.stabilization.refresh == "off":
             return machines
-        return (*machines, Refreshing(self, subscribing, self.restoration))
+        return (*machines, Refreshing(self, subscribing, self.restoration, self.edges))
 
-    def _make_optimizer(self) -> None:
-        """The machines that find out what the tree costs, and make it cheaper."""
+    def _make_optimizers(self) -> None:
+        """The machines that find out what the tree and its edges cost, and make them cheaper."""
+        self.edges = Switching(self)
+        self.edge_choice = Choosing(self, self.edges)
         self.surroundings = Surroundings(self)
         self.swapping = Swapping(
             self, self.surroundings, self.changing, self.turning, self.restoration
@@ -270,6 +288,9 @@ class Broker(Members):
             if one.in_tree or name == self.joining:
                 self.forwarding.open(name, everything=one.is_flooded)
         self.forwarding.shares_publishers = not self.fences
+        if self.wishes is not None:
+            self.wishes = Wishes()
+            self.wishes.build(self.subscriptions)
         self.subscriptions.scope = self.scope
         self.drops.recording = self.config.recording
         self.drops.counts, self.faults = sound_drops(self), sound_faults(self)
@@ -320,7 +341,7 @@ class Broker(Members):
 
     def owes_report(self, neighbour: str) -> bool:
         """Whether a neighbour may still have to be told that something is missing."""
-        return bool(self.gaps.held) or neighbour in self.restoration.late
+        return self.gaps.are_waiting or neighbour in self.restoration.late
 
     # What is refused
 
@@ -328,10 +349,11 @@ class Broker(Members):
         self, source: str, publisher: str, attributes: dict[str, Value], sequence: int
     ) -> list[Effect]:
         """A notification is not taken from a source: what follows from that."""
-        if self.fences.is_stale(source, publisher):
-            self.moves.dropped(source, attributes)
+        if self.is_stale(source, publisher):
+            self.gaps.drop(source, attributes)
             return self.drops.count(Drop.STALE, source, publisher=publisher, sequence=sequence)
         if self.is_held(source):
+            self.gaps.drop(source, attributes)  # the other end does not know yet that it is held
             return self.drops.count(Drop.HELD, source, publisher=publisher, sequence=sequence)
         effects = self.drops.count(Drop.REFUSED, source)
         if source in self.clients:
@@ -376,6 +398,9 @@ class Broker(Members):
         handlers = table.get(type(message))
         if handlers is None:
             return self.drops.count(Drop.NOT_FOR_BROKERS, source)
+        if isinstance(message, ChangeTree) and (reason := self.change_refusal(source, message)):
+            refusal = Send(source, Refused(reason, message.request))
+            return [*self.drops.count(Drop.REFUSED, source), refusal]
         effects: list[Effect] = []
         try:
             for handler in handlers:
@@ -399,9 +424,9 @@ class Broker(Members):
         """Who gets notifications over a link that is about to be part of the tree, if anybody."""
         return self.turning.joining
 
-    def standing(self) -> dict[str, str]:
-        """The place of this broker in the tree, and the plan that it carries out."""
-        plan = {"plan": self.conducting.plan}
+    def standing(self) -> dict[str, Any]:
+        """The place of this broker in the tree, the plan that it carries out, and its edges."""
+        plan = {"plan": self.conducting.plan, "edges": self.edge_choice.edge_reports()}
         if not self.tree.is_on:
             return plan
         return {"root": self.tree.root, "parent": self.tree.parent, **plan}
@@ -445,11 +470,40 @@ class Broker(Members):
         else:
             self.receive = self._reader.read
 
-    def forget_ways(self, names: tuple[str, ...]) -> None:
-        """Take the publications of clients that moved from other ways than by these, too."""
-        forgotten = [name for name in names if self.fences.forget_source(name)]
-        if forgotten:
+    def ask_to_tell(self, path: tuple[str, ...], now: float) -> list[Effect]:
+        """Have all edges tell that a change on a path needs to."""
+        return self.edges.ask_to_tell(path, now)
+
+    def is_stale(self, source: str, client: str) -> bool:
+        """Whether what a source brings of a client is what the client's old broker had left."""
+        if self.turning.ring is None:
+            return self.fences.is_stale(source, client)
+        return self.turning.is_stale(source, client)
+
+    def reach(self, source: str) -> list[str]:
+        """The neighbours to whom goes on what comes from a source and is for everybody."""
+        names = super().reach(source)
+        return names if self.turning.ring is None else self.turning.reach(source, names)
+
+    def spread(self, source: str, message: Message, names: Iterable[str]) -> list[Effect]:
+        """Send a message that comes from a source to some of those whom it can reach."""
+        if self.turning.ring is None:
+            return super().spread(source, message, names)
+        return self.turning.spread(source, message, names)
+
+    def note_move(self, source: str, message: ClientMoved | ClientsAt) -> None:
+        """A neighbour says where clients are that have moved: note what that means for a change."""
+        self.turning.note_move(source, message)
+
+    def turn_ways(self, turned: Mapping[str, Fence]) -> None:
+        """The publications of clients that moved come by another way from now on."""
+        self.fences.homes.update(turned)
+        if turned:
             self.moves.fences_changed()
+
+    def tell_moves(self, name: str, clients: Collection[str]) -> list[Effect]:
+        """Tell a neighbour where clients are of whose moves it could not hear."""
+        return self.moves.tell_across(name, clients)
 
     def read_plainly(self, source: str, data: bytes, now: float) -> list[Effect]:
         """Take frames without regard to colours."""
@@ -474,7 +528,7 @@ class Broker(Members):
         self.turning.freeze()
         if self.fences.mend(self.clients, self.neighbours.tree()):
             self.moves.fences_changed()
-        effects += self.moves.announce()
+        effects += self.moves.repeat()
         gone = strangers(self)
         for name in gone:
             self.forget(name)

@@ -13,7 +13,9 @@ from typing import Any, TypeAlias
 import msgspec
 
 from sapwood.errors import SapwoodError
+from sapwood.filters import kinds
 from sapwood.filters.filter import Filter
+from sapwood.filters.values import Value
 from sapwood.protocol.core import Core
 from sapwood.protocol.effects import Effect, Record, Send
 from sapwood.protocol.events import NotificationsMissed
@@ -38,6 +40,14 @@ Bounds: TypeAlias = Collection[Filter] | None
 """One of these matches whatever is missing; None if that may be anything."""
 
 
+class Dropped(msgspec.Struct):
+    """What came from one source and was not taken since the last report."""
+
+    count: int = 0
+    filters: dict[Filter, None] = {}
+    """Filters that match it, one for each set of attributes, up to a limit and one more."""
+
+
 class Gaps(Machine):
     """Passes on what was missed to those whom it concerns."""
 
@@ -50,6 +60,8 @@ class Gaps(Machine):
         concerns may not be linked yet."""
         self.passed = 0
         """Reports that were passed on since the last tick."""
+        self.dropped: dict[str, Dropped] = {}
+        """By source: what this broker itself did not take. It is reported later, all together."""
         self._restoration = restoration
 
     def events(self) -> Mapping[type, EventHandler]:
@@ -58,20 +70,20 @@ class Gaps(Machine):
 
     def from_neighbours(self) -> Mapping[type, MessageHandler]:
         """A neighbour passes on what was missed behind it."""
-        return {Missed: self._missed}
+        return {Missed: self.missed}
 
     def _missed_here(self, event: NotificationsMissed, now: float) -> list[Effect]:
         source = event.neighbour
         if not self.core.neighbours.is_in_tree(source):
             rejection = self.core.rejection(source)
             return [] if rejection is None else self.core.drops.count(rejection, source)
-        return self._missed(source, Missed(event.count, self._link(source), event.filters), now)
+        return self.missed(source, Missed(event.count, self._link(source), event.filters), now)
 
     def link_replaced(self, neighbour: str, now: float) -> list[Effect]:
         """What a neighbour keeps for this side may never come: the tree goes on without it."""
         return self._missed_here(NotificationsMissed(neighbour, 0), now)
 
-    def _missed(self, source: str, message: Missed, now: float) -> list[Effect]:
+    def missed(self, source: str, message: Missed, now: float) -> list[Effect]:
         """Pass a report on, or hold it until everybody is here."""
         is_many = self.passed >= PASSED_MAX
         if (self._restoration.is_active or is_many) and len(self.held) < HELD_MAX:
@@ -82,13 +94,30 @@ class Gaps(Machine):
         self.passed += 1
         return self.pass_on(source, message.count, message.link, self._bounds(source, message))
 
+    def drop(self, source: str, attributes: Mapping[str, Value]) -> None:
+        """A notification is not taken from a source, though it may be wanted here."""
+        dropped = self.dropped.setdefault(source, Dropped())
+        dropped.count += 1
+        if len(dropped.filters) <= FILTERS_MAX:
+            equal = {name: kinds.equal(value) for name, value in attributes.items()}
+            dropped.filters[Filter.all_of(equal)] = None
+
+    @property
+    def are_waiting(self) -> bool:
+        """Whether there are reports that were not passed on yet."""
+        return bool(self.held or self.dropped)
+
     def tick(self, now: float) -> list[Effect]:
-        """Pass on what was held, once everybody is here."""
+        """Pass on what was held and report what was dropped, once everybody is here."""
         self.passed = 0
-        if not self.held or self._restoration.is_active:
+        if not self.are_waiting or self._restoration.is_active:
             return []
         held, self.held = self.held, {}
+        dropped, self.dropped = self.dropped, {}
         effects: list[Effect] = []
+        for source, one in dropped.items():
+            bounds = None if len(one.filters) > FILTERS_MAX else list(one.filters)
+            effects += self.pass_on(source, one.count, self._link(source), bounds)
         for (source, link), message in held.items():
             effects += self.pass_on(source, message.count, link, self._bounds(source, message))
         return effects
@@ -136,13 +165,14 @@ class Gaps(Machine):
             tested = bounds
         filters = () if bounds is None else tuple(str(filter) for filter in bounds)
         message = Missed(count, link, filters)
-        concerned = [
-            name
-            for name in (*core.neighbours.tree(), *core.clients)
+        concerned = [name for name in core.reach(source) if self._is_concerned(name, tested)]
+        effects = core.spread(source, message, concerned)
+        effects += [
+            Send(name, message)
+            for name in core.clients
             if name != source and self._is_concerned(name, tested)
         ]
-        effects: list[Effect] = [Send(name, message) for name in concerned]
-        if core.config.recording:
+        if core.config.recording or core.config.noting:
             what = f"{count} notifications given up on {link}"
             effects.append(Record("missed", {"source": source, "message": what}))
         return effects

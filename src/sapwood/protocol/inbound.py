@@ -79,8 +79,8 @@ class Admission(NamedTuple):
     """What follows from that, for a notification with a sequence number."""
     control: Callable[[str, bytes, float], list[Effect]]
     """Takes the body of a control message from a source."""
-    restricts_clients: bool
-    """Whether what a client may publish depends on the attributes."""
+    is_restricted: Callable[[str], bool]
+    """Whether what a source may send depends on the attributes."""
     crossed: Callable[[], None]
     """Takes note that a publisher's notifications come from more than one source."""
     aside: Callable[[str, bytes, float], list[Effect]] | None = None
@@ -148,7 +148,7 @@ class FrameReader:
                 return self._drops.count(rejection, source)
         frame = Frame(NOTIFICATION, 0, HEADER_SIZE, body_at, len(data))
         destinations, effects = self._destinations(source, data, frame)
-        if destinations:
+        if destinations or not effects:
             self._count(source, destinations, 1, len(data))
         return [Forward(destinations, data, 1)] if destinations else effects
 
@@ -196,7 +196,8 @@ class FrameReader:
         """Frame by frame. A run ends where the destinations change."""
         effects: list[Effect] = []
         run, run_start, run_count = NOWHERE, 0, 0
-        at, end, learned, nowhere = 0, len(data), 0, 0
+        at, end, learned = 0, len(data), 0
+        nowhere, nowhere_size = 0, 0
         while at + HEADER_SIZE <= end:
             kind, body, head = _unpack(data, at)
             body_at = at + HEADER_SIZE + head
@@ -221,12 +222,13 @@ class FrameReader:
             run_count += 1
             if not destinations and kind == NOTIFICATION and not others:
                 nowhere += 1
+                nowhere_size += following - at
             effects += others
             at = following
         if run:
             effects.append(Forward(run, data[run_start:at], run_count))
             self._count(source, run, run_count, at - run_start)
-        self._count(source, NOWHERE, nowhere, 0)
+        self._count(source, NOWHERE, nowhere, nowhere_size)
         if at < end:
             effects += self._malformed(source, f"a frame is cut off after {end - at} bytes")
         return effects
@@ -235,7 +237,8 @@ class FrameReader:
         """The same with the compiled router; only what is not plain is looked at closer."""
         effects: list[Effect] = []
         run, run_start, run_count = NOWHERE, 0, 0
-        at, end, is_trusted, nowhere = 0, len(data), True, 0
+        at, end, is_trusted = 0, len(data), True
+        nowhere, nowhere_size = 0, 0
         while at < end:
             router = self._forwarding.router
             runs, following = router.route(source, data, at, now, stops=is_trusted)
@@ -245,7 +248,7 @@ class FrameReader:
             undecided = _undecided(data, runs)
             if len(undecided) > 1:
                 self._learn(source, data, undecided)
-            for number, start, _, count in runs:
+            for number, start, run_end, count in runs:
                 others: list[Effect] = []
                 if number < 0:
                     destinations, others = self._look_at(source, data, start, now)
@@ -255,6 +258,7 @@ class FrameReader:
                     destinations = without.get(source, everyone)
                     if not destinations:
                         nowhere += count
+                        nowhere_size += run_end - start
                 if destinations is not run and destinations != run:
                     if run:
                         effects.append(Forward(run, data[run_start:start], run_count))
@@ -266,7 +270,7 @@ class FrameReader:
         if run:
             effects.append(Forward(run, data[run_start:at], run_count))
             self._count(source, run, run_count, at - run_start)
-        self._count(source, NOWHERE, nowhere, 0)
+        self._count(source, NOWHERE, nowhere, nowhere_size)
         if at < end:
             effects += self._malformed(source, f"a frame is cut off after {end - at} bytes")
         return effects
@@ -329,7 +333,7 @@ class FrameReader:
 
     def _is_restricted(self, source: str) -> bool:
         """Whether what a source may send depends on the attributes."""
-        return self._admission.restricts_clients and self._admission.is_client(source)
+        return self._admission.is_restricted(source)
 
     def _learn(self, source: str, data: bytes, spans: Iterable[Span]) -> None:
         """Decide about many unknown notifications at once, given by where their heads are.

@@ -42,9 +42,25 @@ class Tally(dict[str, Cells]):
     {'a': {('b', 'c'): [5, 0]}}
     >>> tally
     {}
+
+    Several may want to know, each at times of its own: whoever takes counts leaves them for the
+    others that were named.
+
+    >>> tally = Tally(("edges",))
+    >>> tally["a"]["b",][0] += 5
+    >>> tally.take()
+    {'a': {('b',): [5, 0]}}
+    >>> tally["a"]["b",][0] += 2
+    >>> tally.take("edges")
+    {'a': {('b',): [7, 0]}}
     """
 
-    __slots__ = ()
+    __slots__ = ("left",)
+
+    def __init__(self, readers: tuple[str, ...] = ()) -> None:
+        super().__init__()
+        self.left: dict[str, Tally] = {name: Tally() for name in readers}
+        """What others have taken, by who has not taken it yet."""
 
     def __missing__(self, source: str) -> Cells:
         if len(self) >= SOURCES_MAX:
@@ -52,8 +68,20 @@ class Tally(dict[str, Cells]):
         cells = self[source] = Cells()
         return cells
 
-    def take(self) -> dict[str, Cells]:
-        """All counts; from now on it is counted anew."""
+    def take(self, reader: str = "") -> dict[str, Cells]:
+        """All counts that a reader has not taken; from now on it is counted anew."""
         taken = dict(self)
         self.clear()
-        return taken
+        for name, left in self.left.items():
+            if name != reader or left:
+                left.add(taken)
+        return self.left[reader].take() if self.left.get(reader) else taken
+
+    def add(self, counts: dict[str, Cells]) -> None:
+        """Count once more what was counted."""
+        for source, cells in counts.items():
+            own = self[source]
+            for destinations, (number, size) in cells.items():
+                cell = own[destinations]
+                cell[0] += number
+                cell[1] += size

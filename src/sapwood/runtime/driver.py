@@ -62,7 +62,7 @@ class Driver:
             Dial: self._begin_dial,
         }
         """By kind of effect; all others but `Write` are handed on."""
-        self._tls = tls
+        self.tls = tls
         self._numbers = itertools.count(1)
         self._endpoints: dict[int, Endpoint] = {}
         """All connections that are there, those included that are about to end."""
@@ -224,7 +224,9 @@ class Driver:
             address = parse_address(effect.address)
             await self._connect(address, effect.dial, made)
         except (NetworkError, AddressError) as problem:
-            if not (made and made[0].number):  # else the machine learns that it was lost
+            if made and made[0].number:
+                made[0].connection_lost(problem)
+            else:
                 is_final = isinstance(problem, RefusedError | AddressError)
                 self.bring(DialFailed(effect.dial, str(problem), is_final))
 
@@ -236,7 +238,7 @@ class Driver:
             return made[0]
 
         loop = asyncio.get_running_loop()
-        tls = (self._tls or client_context()) if address.tls else None
+        tls = (self.tls or client_context()) if address.tls else None
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 await loop.create_connection(make, address.host, address.port, ssl=tls)

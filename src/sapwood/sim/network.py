@@ -55,7 +55,7 @@ from sapwood.protocol.messages import (
     Unadvertise,
     Unsubscribe,
 )
-from sapwood.protocol.neighbours import refresh_features
+from sapwood.protocol.neighbours import EDGES, refresh_features
 from sapwood.protocol.optimize.messages import SWAPS
 from sapwood.protocol.reconfigure.messages import ChangeEnded, Kind
 from sapwood.routing.algorithms import Edge, check_edge_routing
@@ -234,7 +234,7 @@ class Network:
         """What the brokers of this network can do beyond the first release, as each is set."""
         config = self.brokers[name].config
         swaps = (SWAPS,) if config.optimization.is_on else ()
-        return (*refresh_features(config.stabilization.refresh), *swaps)
+        return (*refresh_features(config.stabilization.refresh), EDGES, *swaps)
 
     def _measure(self, station: Station, effect: Measure) -> None:
         """A broker wants to know how long a message takes to another one."""
@@ -248,6 +248,8 @@ class Network:
     def _usual(self, name: str) -> str:
         """How a broker has its neighbours told what to send to it."""
         broker = self.brokers[name]
+        if broker.config.edges.is_auto:
+            return broker.config.routing
         known = [broker.neighbours[one].sends for one in broker.neighbours.tree()]
         return known[0] if known else broker.config.routing
 

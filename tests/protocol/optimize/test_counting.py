@@ -22,8 +22,7 @@ def busy() -> Middle:
 def test_clients_are_one_and_what_goes_nowhere_ends_here() -> None:
     middle = busy()
     middle.pass_on("client.1", 4, x=1)
-    # The first that goes nowhere is not remembered yet, and not counted.
-    expected = {("a", "b"): 5, ("", "a"): 3, ("", "c"): 1, ("", "b"): 4}
+    expected = {("a", "b"): 5, ("", "a"): 3, ("", "c"): 2, ("", "b"): 4}
     assert middle.sets == expected
 
 
@@ -33,7 +32,7 @@ def test_the_middle_of_a_swap_goes_on_counting() -> None:
     middle.now = 7.0
     swapping.proposal = Proposal(decision(), -1_000_001, 60.0, is_begun=True)
     middle.bring(LinkDown("a"))
-    assert middle.sets == {("", "b"): 3, ("", "c"): 1}
+    assert middle.sets == {("", "b"): 3, ("", "c"): 2}
     assert swapping.since == {"b": 0.0, "c": 0.0}
 
 
@@ -45,7 +44,7 @@ def test_the_mover_of_a_swap_goes_on_counting() -> None:
     swapping.promise = Promise(SwapPropose("a.1/s1", "v", "d"), "a", 60.0)
     middle.bring(LinkDown("a"))
     middle.bring(LinkUp("d", features=(SWAPS,)))
-    assert middle.sets == {("b", "d"): 5, ("", "d"): 3, ("", "c"): 1}
+    assert middle.sets == {("b", "d"): 5, ("", "d"): 3, ("", "c"): 2}
     assert swapping.since == {"b": 0.0, "c": 0.0, "d": 0.0}
     assert swapping.promise.is_done
 
@@ -76,6 +75,6 @@ def test_the_cost_of_the_traffic_is_that_of_eq_5_3() -> None:
     middle = busy()
     middle.now = 10.0
     assert middle.sets
-    processing = 1.0 * (5 + 3 + 1)
-    links = 5 * (5.0 + 2.0) / 2 + 3 * 5.0 / 2 + 1 * 1.0 / 2
+    processing = 1.0 * (5 + 3 + 2)
+    links = 5 * (5.0 + 2.0) / 2 + 3 * 5.0 / 2 + 2 * 1.0 / 2
     assert middle.broker.swapping.cost == (processing + links) / 10.0

@@ -30,6 +30,7 @@ from sapwood.protocol.events import (
     Roster,
 )
 from sapwood.protocol.faults import FAULTS
+from sapwood.protocol.link import notes
 from sapwood.protocol.link.agreeing import (
     agree,
     is_candidate,
@@ -52,7 +53,7 @@ from sapwood.protocol.link.handshake import (
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.protocol.link.placing import LinkPlace
-from sapwood.protocol.messages import CODEC, ClientMoved, Missed
+from sapwood.protocol.messages import CODEC, ClientMoved, ClientsAt, Missed
 from sapwood.protocol.neighbours import RESTART
 from sapwood.protocol.ports import ClientOrder, Remember, Restart
 from sapwood.protocol.stabilize.beacon import BEACONS
@@ -103,6 +104,7 @@ class Membership:
         """Other links are part of the tree, or another neighbour is the parent."""
         self._mirror_tree()
         self.remember()
+        notes.tree_changed(self._node)
         self._node.dialing.tick(now)
 
     def _mirror_tree(self) -> None:
@@ -169,6 +171,7 @@ class Membership:
                 self.remove(before, reason, now)
             node.peers[peer.name] = peer
             node.client_count += 1
+            notes.came(node, peer, line.address)
             self._attach(peer, line, 0, credit, now)
             peer.order = order
             if node.config.recording:
@@ -188,6 +191,7 @@ class Membership:
             self._drop_line(before, Goodbye(REPLACED, "the other side has connected again"), now)
             node.forget_peer(before, now)
         node.peers[peer.name] = peer
+        notes.came(node, peer, line.address)
         self._attach(peer, line, 0, credit, now)
         place = place or LinkPlace(peer.in_tree)
         node.bring(self._link(peer.name, peer, place, restarted=bool(restarts)), now)
@@ -336,6 +340,7 @@ class Membership:
         """
         node = self._node
         self._drop_line(peer, Goodbye(REPLACED, "the other side has connected again"), now)
+        notes.came_back(node, peer, line.address, now)
         self._attach(peer, line, received, credit, now)
         node.overflow.count(peer)
         node.counts["resumed"] += 1
@@ -364,9 +369,10 @@ class Membership:
 
     # Going
 
-    def lost(self, line: Line, now: float) -> None:
+    def lost(self, line: Line, now: float, reason: str) -> None:
         """A line is gone: its stream waits for the next one."""
         if line.peer is not None:
+            notes.lost(self._node, line.peer, reason)
             self.lose(line.peer, now)
 
     def lose(self, peer: Peer, now: float) -> None:
@@ -418,7 +424,9 @@ class Membership:
         node.forget_peer(peer, now)
         self._drop_line(peer, goodbye, now, lingers=is_told)
         abandoned = peer.channel.abandon()
-        node.counts["abandoned"] += sum(run.frames for run in abandoned)
+        count = sum(run.frames for run in abandoned)
+        node.counts["abandoned"] += count
+        notes.gone(node, peer, goodbye, count)
         node.rows.dropped(peer, abandoned, now, is_abandoned=True)
         if peer.is_client:
             self._client_left(peer, since, now)
@@ -581,4 +589,4 @@ def _phase(number: int) -> float:
 
 def _outlives_sessions(data: bytes) -> bool:
     """Whether a control message for one session of a neighbour is for the next one, too."""
-    return isinstance(CODEC.decode(data[HEADER_SIZE:]), Missed | ClientMoved)
+    return isinstance(CODEC.decode(data[HEADER_SIZE:]), Missed | ClientMoved | ClientsAt)

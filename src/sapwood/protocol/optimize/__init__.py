@@ -1,1 +1,1 @@
-"""Lowering the cost of the network by local decisions: which links the tree has."""
+"""Self-optimization: the tree and the routing of its edges follow the traffic."""

@@ -13,7 +13,9 @@ from math import isfinite
 from typing import Final
 
 from sapwood.protocol.core import Core
+from sapwood.protocol.due import past
 from sapwood.protocol.effects import Effect, Send
+from sapwood.protocol.optimize.considering import COUNT_MIN
 from sapwood.protocol.optimize.costs import is_cost
 from sapwood.protocol.optimize.counting import Counting
 from sapwood.protocol.optimize.decision import Decision
@@ -55,15 +57,16 @@ class Aftermath(Counting):
         effects: list[Effect] = []
         kept: list[Watched] = []
         for watched in self.watched:
-            since = max(watched.since, self.since.get(watched.proposed.mover, now))
             if not self._is_watchable(watched):
                 continue
-            if now - since < settings.window_min_seconds + settings.period_seconds:
-                kept.append(watched)
-                continue
-            done = self._measured_gain(watched, since, now)
+            names = (watched.middle, watched.proposed.mover)
+            since = max(watched.since, *(self.since[name] for name in names))
+            is_early = now - since < settings.window_min_seconds + settings.period_seconds
+            done = None if is_early else self._measured_gain(watched, since, now)
             if done is not None:
                 effects.append(Send(watched.middle, done))
+            elif now - past(watched.since, now) < settings.window_max_seconds:
+                kept.append(watched)
         self.watched = kept
         return effects
 
@@ -87,8 +90,10 @@ class Aftermath(Counting):
             new, proposed.cost_old, kept, self._surroundings.processing, told.processing_cost
         )
         tables = [tabulate(seconds, bucket.sets) for seconds, bucket in window.parts()]
-        gained = -weigh(tables, proposed.mover, watched.middle, costs).gain
-        return SwapDone(proposed.change, gained, new)
+        weighed = weigh(tables, proposed.mover, watched.middle, costs)
+        if weighed.counted < COUNT_MIN:
+            return None
+        return SwapDone(proposed.change, -weighed.gain, new)
 
     def _done(self, source: str, message: SwapDone, now: float) -> list[Effect]:
         """What a swap has gained; one that keeps promising too much is left alone for a while."""

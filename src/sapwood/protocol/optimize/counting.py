@@ -9,6 +9,8 @@ change it does for all that took part in it.
 
 from __future__ import annotations
 
+from typing import Final
+
 from sapwood.protocol.core import Core
 from sapwood.protocol.due import past
 from sapwood.protocol.effects import Effect
@@ -20,7 +22,10 @@ from sapwood.protocol.optimize.surroundings import Surroundings
 from sapwood.protocol.optimize.traffic import Traffic
 from sapwood.protocol.tally import UNTOLD, Tally
 
-WATCHED_MAX = 64
+READER: Final = "swaps"
+"""Under which name counts are taken."""
+
+WATCHED_MAX: Final = 64
 """Swaps onto a broker whose gain it finds out at a time."""
 
 
@@ -51,12 +56,14 @@ class Counting(Machine):
     def _collect(self, now: float) -> None:
         """Take what was counted where notifications are read, in terms of neighbours."""
         tally = self.core.tally
-        if not isinstance(tally, Tally):
-            tally = self.core.tally = Tally()  # counted again when an audit has wired the reader
+        if not isinstance(tally, Tally) or READER not in tally.left:
+            tally = self.core.tally = self.core.new_tally()  # counted when an audit has wired it
+        if tally is None:
+            return
         self.collected_at = now
         counts: dict[Concerned, tuple[int, int]] = {}
         lost = total = 0
-        for source, cells in tally.take().items():
+        for source, cells in tally.take(READER).items():
             own = self._named(source)
             for destinations, (number, size) in cells.items():
                 total += number

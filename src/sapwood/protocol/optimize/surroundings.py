@@ -33,6 +33,9 @@ from sapwood.protocol.optimize.costs import (
 from sapwood.protocol.optimize.messages import SWAPS, LinkCost, LinkProbe, Neighbourhood
 from sapwood.protocol.optimize.settings import OptimizationSettings
 
+ECHO_SECONDS: Final = 5.0
+"""Time between two measurements of the links in use."""
+
 PROBE_SECONDS: Final = 10.0
 """How long somebody may take to find out what a link would cost."""
 
@@ -129,6 +132,8 @@ class Surroundings(Machine):
         """By request."""
         self.measuring: dict[str, Measuring] = {}
         """By broker to which a link is measured."""
+        self.echo_at = float("-inf")
+        """When links in use are measured next."""
         self.requests = 0
         self.counts: Counter[str] = Counter()
         """Probes, answers to them, and values that were not believed."""
@@ -391,6 +396,7 @@ class Surroundings(Machine):
     def link_up(self, neighbour: str, now: float) -> list[Effect]:
         """A neighbour is in the tree: it is told at once what it needs to know."""
         self.said.pop(neighbour, None)
+        self.echo_at = float("-inf")
         return self._tell_all(now)
 
     def link_down(self, neighbour: str, now: float) -> list[Effect]:
@@ -427,11 +433,22 @@ class Surroundings(Machine):
             if is_due(asked.until, now, PROBE_SECONDS):
                 del self.probing[request]
                 self._fail(_pair(asked.asked, asked.target), now)
-        effects: list[Effect] = []
+        effects = self._echo(now)
         for target, measuring in list(self.measuring.items()):
             if is_due(measuring.until, now, PROBE_SECONDS):
                 effects += self._end_measuring(target, now)
         return [*effects, *self._tell_all(now)]
+
+    def _echo(self, now: float) -> list[Effect]:
+        """Measure the links in use, unless their costs are given."""
+        if not is_due(self.echo_at, now, ECHO_SECONDS):
+            return []
+        self.echo_at = now + ECHO_SECONDS
+        return [
+            Measure(name)
+            for name, one in self.core.neighbours.items()
+            if self.takes_part(name) and one.is_connected and name not in self.costs.given
+        ]
 
     def report(self) -> dict[str, Any]:
         """What is known, in numbers."""

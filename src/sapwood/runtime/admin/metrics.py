@@ -15,6 +15,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector, CollectorRegistry
 
+from sapwood.runtime.admin.edge_metrics import edge_metrics
 from sapwood.runtime.admin.status import (
     LINKED,
     ClientStatus,
@@ -43,6 +44,7 @@ class _OneStatus(Collector):
         yield from _refresh(self._status.refresh)
         yield from _healing(self._status)
         yield from _optimization(self._status)
+        yield from edge_metrics(self._status.edges)
 
 
 def exposition(status: Status) -> bytes:

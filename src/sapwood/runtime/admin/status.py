@@ -51,6 +51,8 @@ class NeighbourStatus(msgspec.Struct, frozen=True, kw_only=True):
     frames_out: int
     rate: Rate
     queue: QueueStatus
+    account: str = ""
+    """By which it may come in here; empty where there are no accounts, or none is its own."""
 
 
 class ClientStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +70,8 @@ class ClientStatus(msgspec.Struct, frozen=True, kw_only=True):
     frames_out: int
     rate: Rate
     queue: QueueStatus
+    account: str = ""
+    """Whose it is; empty where there are no accounts."""
 
 
 class TableStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,6 +135,43 @@ class ChangeStatus(msgspec.Struct, frozen=True, kw_only=True):
     undone: int = 0
     plan: str = ""
     """What it carries out for a client, step by step."""
+
+
+class EdgeStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """A directed edge, as this end of it sees it."""
+
+    source: str
+    target: str
+    mode: str
+    """Flooding, or how the target tells the source what to send."""
+    number: int
+    """Of the last switch."""
+    all: float | None = None
+    """What flooding would carry, or does, per second; None while it is not known."""
+    wanted: float | None = None
+    """What of it somebody behind the edge wants."""
+    said: dict[str, float] = {}
+    """By way of telling: what would be said about wishes, or is."""
+    unit: str = ""
+    last: str = ""
+    """The last switch that this end decided, with its numbers."""
+    last_at: float | None = None
+    """When that was."""
+
+
+class EdgesStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """How the edges of the broker are routed, and how often that was switched."""
+
+    choice: str = "fixed"
+    stopped: int = 0
+    """Switches to flooding that this end decided."""
+    told: int = 0
+    """Switches to telling that it decided and that are in effect."""
+    contradicted: int = 0
+    """How often the ends of an edge did not agree: never, without a fault."""
+    observed: int = 0
+    """Switches that it would have decided, where it only looks."""
+    edges: tuple[EdgeStatus, ...] = ()
 
 
 class HealingStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -233,6 +274,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """None where a broker of an earlier release does not say."""
     changes: ChangeStatus = ChangeStatus()
     optimization: OptimizationStatus = OptimizationStatus()
+    edges: EdgesStatus = EdgesStatus()
 
     @property
     def streams(self) -> tuple[NeighbourStatus | ClientStatus, ...]:
