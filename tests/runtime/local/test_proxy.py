@@ -56,7 +56,7 @@ def test_bytes_pass_in_both_directions() -> None:
 def test_a_slow_link_keeps_order_and_end() -> None:
     async def main() -> None:
         async with shouting() as proxy:
-            proxy.delay = 0.02
+            proxy.delay_seconds = 0.02
             reader, writer = await dial(proxy)
             loop = asyncio.get_running_loop()
             began = loop.time()
