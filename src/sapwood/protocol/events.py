@@ -201,6 +201,8 @@ class Tick(_Event, frozen=True):
 
     busy: tuple[str, ...] = ()
     """Neighbours from whom frames have come since the last one."""
+    congested: tuple[str, ...] = ()
+    """Neighbours and clients that do not keep up with what is sent to them."""
 
 
 class Examine(_Event, frozen=True):
