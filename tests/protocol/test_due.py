@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from math import inf, nan
+from typing import Any
 
 import pytest
 
-from sapwood.protocol.due import is_due
+from sapwood.protocol.due import is_due, past
 
 
 @pytest.mark.parametrize(
@@ -20,7 +21,19 @@ from sapwood.protocol.due import is_due
         (inf, True),
         (-inf, True),
         (nan, True),
+        (None, True),
+        ("ghost", True),
     ],
 )
-def test_a_time_is_due_unless_it_lies_within_its_period(at: float, expected: bool) -> None:
+def test_a_time_is_due_unless_it_lies_within_its_period(at: Any, expected: bool) -> None:
     assert is_due(at, 10.0, period=2.0) is expected
+
+
+@pytest.mark.parametrize(
+    ("since", "expected"),
+    [(9.0, 9.0), (10.0, 10.0), (10.1, 10.0), (inf, 10.0), (nan, 10.0), (None, 10.0), ("x", 10.0)],
+)
+def test_nothing_has_been_so_since_a_time_to_come_or_since_no_time(
+    since: Any, expected: float
+) -> None:
+    assert past(since, 10.0) == expected

@@ -43,6 +43,7 @@ def check(seeds: range) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", few(range(QUICK), quick=2))
 def test_a_spoilt_network_is_right_within_the_bound_and_stays_so(seed: int) -> None:
     check(range(seed, seed + 1))

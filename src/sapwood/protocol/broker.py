@@ -29,6 +29,7 @@ from sapwood.protocol.events import (
     ClientHandedOver,
     ClientUp,
     ControlReceived,
+    DelayMeasured,
     Event,
     Examine,
     FramesReceived,
@@ -58,6 +59,12 @@ from sapwood.protocol.messages import (
 )
 from sapwood.protocol.moves import Moves
 from sapwood.protocol.neighbours import Neighbour
+from sapwood.protocol.optimize.edges.choosing import Choosing
+from sapwood.protocol.optimize.edges.switching import Switching
+from sapwood.protocol.optimize.edges.wishes import Wishes
+from sapwood.protocol.optimize.surroundings import Surroundings
+from sapwood.protocol.optimize.swapping import Swapping
+from sapwood.protocol.reconfigure.asking import ChangeTree
 from sapwood.protocol.reconfigure.conducting import Conducting
 from sapwood.protocol.reconfigure.leaving import Leaves
 from sapwood.protocol.reconfigure.requests import Changing
@@ -114,13 +121,14 @@ class Broker(Members):
         self.waves = Waves(self, self.restoration)
         self.settling = Settling(self, self.waves)
         self.gaps = Gaps(self, self.restoration)
-        self.moves = Moves(self, self.gaps)
+        self.moves = Moves(self)
         self.leaving = Leaves(self, self, self.restoration, self.waves, self.gaps)
         subscribing = self._make_subscribing()
         self.tree = Tree(self, self, self.restoration, self.waves, self.gaps)
         self.turning = Turning(self, self, self.waves, self.restoration, self.gaps, self.tree)
         self.changing = Changing(self, self.turning, self.waves)
         self.conducting = Conducting(self, self.changing, self.waves)
+        self._make_optimizers()
         self.audit = Audit(self)
         self.machines = self._in_order(subscribing)
         """In the order in which they are told of what happens."""
@@ -131,11 +139,11 @@ class Broker(Members):
             refusal=self.refusal,
             refused=self._refused,
             control=self._decoded,
-            restricts_clients=self.config.advertisements_required,
+            is_restricted=self.is_restricted,
             aside=self._received_aside,
             crossed=self._crossed,
         )
-        self._reader = FrameReader(self.forwarding, admission, self.drops, self.decode)
+        self._reader = FrameReader(self.forwarding, admission, self.drops, self.decode, self.tally)
         self.watching: Watching | None = None
         """Leaves out what comes again, while a circle is possible."""
         self._has_crossed = False
@@ -156,6 +164,7 @@ class Broker(Members):
             ClientHandedOver: self._client_handed_over,
             Roster: self._roster,
             Tick: self._tick,
+            DelayMeasured: self._delay_measured,
         }
         self._from_neighbours: dict[type, list[MessageHandler]] = {}
         self._from_clients: dict[type, list[MessageHandler]] = {}
@@ -170,6 +179,7 @@ class Broker(Members):
         """All machines. Refreshing is last: it compares what the others have told."""
         machines: tuple[Machine, ...] = (
             subscribing,
+            self.edges,
             self.moves,
             self.restoration,
             self.waves,
@@ -182,11 +192,23 @@ class Broker(Members):
             self.conducting,
             self.tree,
             Seeking(self, self.tree, self.waves),
+            self.surroundings,
+            self.swapping,
+            self.edge_choice,
             self.audit,
         )
         if self.config.stabilization.refresh == "off":
             return machines
-        return (*machines, Refreshing(self, subscribing, self.restoration))
+        return (*machines, Refreshing(self, subscribing, self.restoration, self.edges))
+
+    def _make_optimizers(self) -> None:
+        """The machines that find out what the tree and its edges cost, and make them cheaper."""
+        self.edges = Switching(self)
+        self.edge_choice = Choosing(self, self.edges)
+        self.surroundings = Surroundings(self)
+        self.swapping = Swapping(
+            self, self.surroundings, self.changing, self.turning, self.restoration
+        )
 
     def _make_subscribing(self) -> Subscribing:
         """The machine that keeps the tables; brokers of published schemes have others."""
@@ -266,6 +288,9 @@ class Broker(Members):
             if one.in_tree or name == self.joining:
                 self.forwarding.open(name, everything=one.is_flooded)
         self.forwarding.shares_publishers = not self.fences
+        if self.wishes is not None:
+            self.wishes = Wishes()
+            self.wishes.build(self.subscriptions)
         self.subscriptions.scope = self.scope
         self.drops.recording = self.config.recording
         self.drops.counts, self.faults = sound_drops(self), sound_faults(self)
@@ -316,7 +341,7 @@ class Broker(Members):
 
     def owes_report(self, neighbour: str) -> bool:
         """Whether a neighbour may still have to be told that something is missing."""
-        return bool(self.gaps.held) or neighbour in self.restoration.late
+        return self.gaps.are_waiting or neighbour in self.restoration.late
 
     # What is refused
 
@@ -325,9 +350,10 @@ class Broker(Members):
     ) -> list[Effect]:
         """A notification is not taken from a source: what follows from that."""
         if self.is_stale(source, publisher):
-            self.moves.dropped(source, attributes)
+            self.gaps.drop(source, attributes)
             return self.drops.count(Drop.STALE, source, publisher=publisher, sequence=sequence)
         if self.is_held(source):
+            self.gaps.drop(source, attributes)  # the other end does not know yet that it is held
             return self.drops.count(Drop.HELD, source, publisher=publisher, sequence=sequence)
         effects = self.drops.count(Drop.REFUSED, source)
         if source in self.clients:
@@ -372,6 +398,9 @@ class Broker(Members):
         handlers = table.get(type(message))
         if handlers is None:
             return self.drops.count(Drop.NOT_FOR_BROKERS, source)
+        if isinstance(message, ChangeTree) and (reason := self.change_refusal(source, message)):
+            refusal = Send(source, Refused(reason, message.request))
+            return [*self.drops.count(Drop.REFUSED, source), refusal]
         effects: list[Effect] = []
         try:
             for handler in handlers:
@@ -395,9 +424,9 @@ class Broker(Members):
         """Who gets notifications over a link that is about to be part of the tree, if anybody."""
         return self.turning.joining
 
-    def standing(self) -> dict[str, str]:
-        """The place of this broker in the tree, and the plan that it carries out."""
-        plan = {"plan": self.conducting.plan}
+    def standing(self) -> dict[str, Any]:
+        """The place of this broker in the tree, the plan that it carries out, and its edges."""
+        plan = {"plan": self.conducting.plan, "edges": self.edge_choice.edge_reports()}
         if not self.tree.is_on:
             return plan
         return {"root": self.tree.root, "parent": self.tree.parent, **plan}
@@ -440,6 +469,10 @@ class Broker(Members):
             self.receive = self.watching.read
         else:
             self.receive = self._reader.read
+
+    def ask_to_tell(self, path: tuple[str, ...], now: float) -> list[Effect]:
+        """Have all edges tell that a change on a path needs to."""
+        return self.edges.ask_to_tell(path, now)
 
     def is_stale(self, source: str, client: str) -> bool:
         """Whether what a source brings of a client is what the client's old broker had left."""
@@ -513,6 +546,11 @@ class Broker(Members):
             raise TypeError(f"the parent is {self.tree.parent!r}")
         return []
 
+    def _delay_measured(self, event: DelayMeasured, now: float) -> list[Effect]:
+        """A delay matters to the times of the tree, and to the costs of links."""
+        self.tree.delay_measured(event)
+        return self.surroundings.delay_measured(event, now)
+
     def _tick(self, event: Tick, now: float) -> list[Effect]:
         effects: list[Effect] = []
         for name, neighbour in list(self.neighbours.items()):
@@ -522,6 +560,7 @@ class Broker(Members):
                 effects += self._neighbour_away(NeighbourAway(name), now)
             elif neighbour.is_connected and not neighbour.in_tree:
                 neighbour.is_away = False
+        self.surroundings.took(event.handling)
         effects += self._all(lambda machine: machine.tick(now))
         self._soonest()  # raises where a fault made that impossible
         shadow = self.audit.take_complete()

@@ -13,6 +13,8 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from sapwood.protocol.naming import MessageBase, Name
+from sapwood.protocol.optimize.edges.messages import EdgeMessage, Number
+from sapwood.protocol.optimize.messages import SwapMessage
 from sapwood.protocol.reconfigure.asking import ChangeTree, TreeChangeEnded, TreeChangeProgress
 from sapwood.protocol.reconfigure.messages import ChangeMessage
 from sapwood.wire.control import ControlCodec
@@ -76,6 +78,18 @@ class Probe(MessageBase, frozen=True):
     """Whether every broker is to report about itself in the echo."""
 
 
+class EdgeReport(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """How the edge from a broker to a neighbour is routed."""
+
+    to: Name
+    mode: Name
+    """Flooding, or how the neighbour tells what to send to it."""
+    number: Number = 0
+    """Of the last switch."""
+    last: str = ""
+    """The last switch that the broker decided, and why."""
+
+
 class BrokerReport(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What a broker says about itself in a survey."""
 
@@ -104,6 +118,8 @@ class BrokerReport(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Whether it can take part in changes of the tree: one of an older release cannot."""
     plan: str = ""
     """What it carries out for a client beside which nobody may begin a plan; else empty."""
+    edges: tuple[EdgeReport, ...] = ()
+    """Of a broker that chooses how its edges are routed."""
 
 
 class Echo(MessageBase, frozen=True):
@@ -159,6 +175,8 @@ class EdgeRouting(MessageBase, frozen=True):
     """
 
     routing: Name
+    number: Number = 0
+    """Of the switch that led to it."""
 
 
 class TableComplete(MessageBase, frozen=True):
@@ -215,6 +233,8 @@ class Refresh(MessageBase, frozen=True):
     advertisements: Digest = b""
     is_complete: bool = True
     """Whether the sender has told its whole table since its last restart, as `TableComplete`."""
+    number: Number = 0
+    """Of the switch that led to the routing."""
 
 
 class Repeat(MessageBase, frozen=True):
@@ -367,6 +387,8 @@ Message: TypeAlias = (
     | TreeChangeProgress
     | TreeChangeEnded
     | ChangeMessage
+    | SwapMessage
+    | EdgeMessage
 )
 
 CODEC: ControlCodec[Message] = ControlCodec(Message)

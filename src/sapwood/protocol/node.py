@@ -49,6 +49,7 @@ from sapwood.protocol.link.orders import Orders
 from sapwood.protocol.link.overflow import EXCESS_MAX, Overflow
 from sapwood.protocol.link.peer import Peer
 from sapwood.protocol.link.placing import Placing
+from sapwood.protocol.link.reloading import reload
 from sapwood.protocol.link.rows import Rows
 from sapwood.protocol.link.states import LineState
 from sapwood.protocol.link.stopping import Stopping
@@ -65,7 +66,9 @@ from sapwood.protocol.ports import (
     Disconnected,
     DriverEffect,
     DriverEvent,
+    Reload,
     Restart,
+    SecretVerified,
     Stop,
     Stopped,
     Unsent,
@@ -137,8 +140,6 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<node {self.config.id}.{self.config.session}>"
-
-    # The door
 
     def handle(self, event: DriverEvent, now: float) -> list[DriverEffect]:
         """Take an event; what the driver has to do because of it, in order."""
@@ -280,7 +281,7 @@ class Node:
         self.admission.forget(line)
         if was_calling:
             self.dialing.lost(line, event.reason or "closed by the other side", now)
-        self.membership.lost(line, now)
+        self.membership.lost(line, now, event.reason or "closed by the other side")
         self.dialing.tick(now)
 
     def close(self, line: Line, goodbye: Goodbye, now: float, *, lingers: bool = False) -> None:
@@ -294,7 +295,7 @@ class Node:
         if goodbye.code == PROTOCOL and line.peer is not None:
             goodbye = self.checking.broke(line.peer, goodbye, now, was_told=False)
         self.say(line, goodbye, now)
-        self._end(line, now)
+        self._end(line, now, goodbye.reason or goodbye.code)
         self.do(Write(line.number, line.take()))
         line.lingers = lingers
         if self.stopping is None and not lingers:
@@ -304,15 +305,15 @@ class Node:
         """End a line at once."""
         if line.state is not LineState.CLOSING:
             line.out.clear()
-            self._end(line, now)
+            self._end(line, now, reason)
             self.do(Abort(line.number, reason))
 
-    def _end(self, line: Line, now: float) -> None:
+    def _end(self, line: Line, now: float, reason: str) -> None:
         line.advance("end")
         line.ended_at = now
         self.changed = True
         self.admission.forget(line)
-        self.membership.lost(line, now)
+        self.membership.lost(line, now, reason)
 
     def say(self, line: Line, message: LinkMessage, now: float) -> None:
         """Say something about a connection to its other end."""
@@ -447,7 +448,7 @@ class Node:
                 self._forward(effect, source, now)  # type: ignore[arg-type]
                 continue
             self.changed = True
-            if not self.orders.carry_out(effect, now) and self._is_recording:
+            if not self.orders.carry_out(effect, now):
                 at = now if recorded_at is None else recorded_at
                 self.rows.asked(effect, at)  # type: ignore[arg-type]
 
@@ -554,14 +555,15 @@ class Node:
         self._do_guarded(self.keepalive.tick, now)
         self._do_guarded(self.admission.tick, now)
         self._do_guarded(self.dialing.tick, now)
+        congested = tuple(self.flow.congested)
         if is_due(self._look_at, now, TICK_SECONDS):
             self._look_at = now + TICK_SECONDS
             self._do_guarded(self.membership.tick, now)
             self._do_guarded(self.overflow.tick, now)
             self._do_guarded(self.checking.tick, now)
-            self.bring(Tick(self.membership.busy(), tuple(self.flow.congested)), now)
+            self.bring(Tick(self.membership.busy(), event.handling, congested), now)
         elif (at := self.broker.next_at) is not None and now >= at:
-            self.bring(event, now)
+            self.bring(Tick(event.busy, event.handling, congested), now)
 
     def _do_guarded(self, tick: Callable[[float], None], now: float) -> None:
         """Let a part do what is due; if it cannot, the others do all the same."""
@@ -585,16 +587,15 @@ class Node:
             goodbye = Goodbye(PROTOCOL, "sent more than it was given credit for")
             self.close(peer.line, goodbye, now)
 
-    def _stop(self, event: Stop, now: float) -> None:
-        self.ending.begin(now)
-
     HANDLERS: ClassVar[dict[type, Callable[[Any, Any, float], None]]] = {
         Connected: _connected,
         Disconnected: _disconnected,
         DialFailed: lambda self, event, now: self.dialing.failed(event, now),
         Unsent: lambda self, event, now: self.overflow.unsent(event, now),
         Tick: _tick,
-        Stop: _stop,
+        SecretVerified: lambda self, event, now: self.admission.verified(event, now),
+        Reload: reload,
+        Stop: lambda self, event, now: self.ending.begin(now),
         ChangeRequested: bring,
     }
     """What is done for each kind of event: code, so that no fault changes it."""

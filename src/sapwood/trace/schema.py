@@ -31,9 +31,11 @@ ADVERTISED: Final = "advertised"
 UNADVERTISED: Final = "unadvertised"
 CONTROL: Final = "control"
 RECONFIGURED: Final = "reconfigured"
+EDGE_SWITCHED: Final = "edge_switched"
 FAULT: Final = "fault"
 TRACE_GAP: Final = "trace_gap"
 CLOCK: Final = "clock"
+LOGIN: Final = "login"
 
 KINDS: Final = (
     PUBLISHED,
@@ -47,9 +49,11 @@ KINDS: Final = (
     UNADVERTISED,
     CONTROL,
     RECONFIGURED,
+    EDGE_SWITCHED,
     FAULT,
     TRACE_GAP,
     CLOCK,
+    LOGIN,
 )
 """The kinds known today. Others are read, kept and left alone."""
 

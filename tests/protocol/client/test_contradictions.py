@@ -12,6 +12,7 @@ from sapwood.filters.filter import Filter
 from sapwood.protocol.client.outputs import Failed, Online, Unconfirmed
 from sapwood.protocol.client.session import CONTRADICTED
 from sapwood.protocol.link.handshake import (
+    BUSY,
     CHECKS,
     CONTRADICTION,
     COUNT_MAX,
@@ -192,3 +193,16 @@ def test_publishers_do_not_wait_for_ever_because_of_a_wrong_number() -> None:
     assert scene.session.publishing.is_full
     scene.wait(1.0)
     assert not scene.session.publishing.is_full
+
+
+def test_a_search_goes_on_whatever_time_is_stored_for_its_end() -> None:
+    """Without a tick in between: a broker that still waits for the old stream refuses at once."""
+    broker = checking_broker()
+    scene = play(broker)
+    broker.refusal = Goodbye(BUSY, "the session is in use here")
+    scene.session._search.give_up_at = -1e12
+    scene.cut().wait(1.0)
+    broker.refusal = None
+    scene.wait(5.0)
+    assert scene.session.is_connected
+    assert not any(isinstance(one, Failed) for one in scene.effects)

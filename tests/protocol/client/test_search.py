@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from math import nan
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -53,14 +55,14 @@ def test_pauses_double_up_to_a_bound_and_are_drawn(may_resume: bool, longest: fl
     search = Search(["a"], Random(1))
     most = RETRY_SECONDS_FIRST
     for _ in range(12):
-        at = search.pause(100.0, may_resume=may_resume)
+        at = search.pause(100.0, may_resume=may_resume, may_give_up=True)
         assert at is not None
         assert most / 2 <= at - 100.0 <= most
         most = min(2 * most, longest)
     search.begin_round()
     search.next()
     search.found()
-    at = search.pause(100.0, may_resume=may_resume)
+    at = search.pause(100.0, may_resume=may_resume, may_give_up=True)
     assert at is not None
     assert at - 100.0 <= RETRY_SECONDS_FIRST
 
@@ -68,8 +70,15 @@ def test_pauses_double_up_to_a_bound_and_are_drawn(may_resume: bool, longest: fl
 def test_a_search_may_end() -> None:
     search = Search(["a"], Random(1))
     search.give_up_at = 100.2
-    assert search.pause(100.0, may_resume=False) is not None
-    assert search.pause(100.11, may_resume=False) is None
+    assert search.pause(100.0, may_resume=False, may_give_up=True) is not None
+    assert search.pause(100.11, may_resume=False, may_give_up=True) is None
+
+
+@pytest.mark.parametrize("spoilt", [-1e12, 0.0, nan, None, "ghost"])
+def test_whoever_has_found_a_broker_once_never_gives_up(spoilt: Any) -> None:
+    search = Search(["a"], Random(1))
+    search.give_up_at = spoilt
+    assert search.pause(100.0, may_resume=False, may_give_up=False) is not None
 
 
 def test_where_a_stream_goes_on_is_dialled_first() -> None:
@@ -106,8 +115,9 @@ def test_without_an_address_it_goes_on_where_it_was_asked_for() -> None:
 def test_spoilt_successors_are_forgotten(spoilt: object) -> None:
     search = Search(["a", "b"], Random(1))
     search.follow(["c"])
+    search._successors = spoilt  # type: ignore[assignment]
     search.derive(may_give_up=False)
-    assert tried(search) == ["c", "a", "b"]
+    assert tried(search) == ["a", "b"]
     search._successors = spoilt  # type: ignore[assignment]
     search.derive(may_give_up=False)
     assert tried(search) == ["a", "b"]

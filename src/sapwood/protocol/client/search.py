@@ -108,11 +108,15 @@ class Search:
     def _knows_all(self, servers: list[str]) -> bool:
         return {*servers} <= {*self._known, *self._successors}
 
-    def pause(self, now: float, *, may_resume: bool) -> float | None:
-        """When the next round begins; None if that would be too late."""
+    def pause(self, now: float, *, may_resume: bool, may_give_up: bool) -> float | None:
+        """When the next round begins; None if that would be too late.
+
+        Whoever has found a broker once looks for one for ever, whatever time is stored.
+        """
         seconds = self._pause_seconds
         if not _is_between(RETRY_SECONDS_FIRST, seconds, RETRY_SECONDS_MAX):
             seconds = RETRY_SECONDS_FIRST
+        self.derive(may_give_up=may_give_up)
         if now + seconds >= self.give_up_at:
             return None
         longest = RETRY_SECONDS_MAX_KEPT if may_resume else RETRY_SECONDS_MAX

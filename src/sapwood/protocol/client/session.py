@@ -259,7 +259,6 @@ class ClientSession(Outbound):
         line = self._line
         self.publishing.derive()
         self._streams.derive()
-        self._search.derive(may_give_up=not self.broker)
         self.channel.is_held = False
         if self.state is not SessionState.WAITING:
             self._retry_at = inf
@@ -375,7 +374,8 @@ class ClientSession(Outbound):
 
     def _wait(self, now: float) -> None:
         """Wait before the next round of attempts, if it is not too late."""
-        at = self._search.pause(now, may_resume=self._streams.current is not None)
+        may_resume = self._streams.current is not None
+        at = self._search.pause(now, may_resume=may_resume, may_give_up=not self.broker)
         if at is None:
             self._advance("too late")
             self._effects.append(self._problem)

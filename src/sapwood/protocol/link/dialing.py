@@ -5,7 +5,10 @@ lost the same broker do not come back all at once. A broker that is a neighbour 
 for every two seconds at least: others wait for it.
 
 Only one new way into the tree is looked for at a time, so that the broker on the other side sees
-the one before it. Each target goes through the states of ``states.TARGET``.
+the one before it. Neighbours are no new way, nor are those that a restarted broker had and waits
+for: one that does not answer must not keep it from the others.
+
+Each target goes through the states of ``states.TARGET``.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from random import Random
 from typing import TYPE_CHECKING, Final
 
 from sapwood.protocol.due import is_due
+from sapwood.protocol.link.handing import HandingOver
 from sapwood.protocol.link.handshake import (
     ALREADY_LINKED,
     BROKER,
@@ -110,14 +114,22 @@ class Dialing:
         """When something is due: an attempt, or the end of its time."""
         if self._node.is_stopping:
             return None
-        times = [one.at for one in self.targets if one.state not in _IDLE]
+        times = [one.at for one in self._wanted if one.state not in _IDLE]
         return min(times) if times else None
+
+    @property
+    def _wanted(self) -> list[Target]:
+        """The targets that matter: to a broker that leaves, only the one that takes over."""
+        handing = self._node.handing
+        if type(handing) is not HandingOver:
+            return self.targets
+        return [one for one in self.targets if handing.dials(one.peer)]
 
     def tick(self, now: float) -> None:
         """Time has passed, or an attempt has ended: dial whoever is to be dialled."""
         if self._node.is_stopping:
             return
-        for target in self.targets:
+        for target in self._wanted:
             if type(target.state) is not TargetState or type(target.at) is not float:
                 target.state, target.at = TargetState.WAITING, now
             if target.state in _ON_THE_WAY and is_due(target.at, now, HANDSHAKE_SECONDS):
@@ -213,7 +225,15 @@ class Dialing:
 
     def _is_known(self, target: Target) -> bool:
         """Whether the broker there is a neighbour, so that this is no new way into the tree."""
-        return target.peer in self._node.peers
+        return target.peer in self._node.peers or self._is_awaited(target)
+
+    def _is_awaited(self, target: Target) -> bool:
+        """Whether a neighbour from before the restart was reached there, and is not back."""
+        awaited = self._node.broker.restoration.expected()
+        return bool(awaited) and any(
+            target.address in hint.addresses and hint.broker in awaited
+            for hint in self._node.config.book
+        )
 
     def _is_linked(self, target: Target) -> bool:
         """Whether there is a connection to the broker there, over whichever line."""
@@ -247,7 +267,7 @@ class Dialing:
             features=config.features(is_client=False),
             refresh=config.refresh_seconds(is_client=False),
             addresses=config.addresses,
-            credentials={"token": config.token} if config.token else {},
+            credentials=config.credentials,
             routing=config.routing_said,
             resume=node.membership.resumes(),
             tree=node.broker.tree.places(),
@@ -356,15 +376,10 @@ class Dialing:
         known = node.peers.get(welcome.id)
         if known is not None and (known.is_client or known.session != welcome.session):
             known = None
-        offered = [
-            one.received
-            for one in target.hello.resume
-            if (one.broker, one.session) == (welcome.id, welcome.session)
-            and one.received != COUNT_MAX
-        ]
+        offered = _offered(target.hello, welcome)
         target.peer = welcome.id
         if welcome.resumed is not None:
-            self._go_on(line, welcome, known, offered, now)
+            self._go_on(line, welcome, known, target.hello, now)
         elif known is None or offered or known.is_over or self._is_forgotten(known):
             self._begin(line, welcome, now)
         else:
@@ -379,14 +394,16 @@ class Dialing:
         line: Line,
         welcome: Welcome,
         known: Peer | None,
-        offered: list[int],
+        hello: Hello,
         now: float,
     ) -> None:
-        """The stream goes on, if it is still where the hello said it was."""
+        """The stream goes on, if it and its link are still where the hello said they were."""
         node = self._node
         assert welcome.resumed is not None
-        if known is None or offered != [known.channel.received]:
+        if known is None or _offered(hello, welcome) != [known.channel.received]:
             node.close(line, Goodbye(REPLACED, "the stream has gone on meanwhile"), now)
+        elif self._has_left_place(known, hello, welcome):
+            node.close(line, Goodbye(REPLACED, "the tree has changed meanwhile"), now)
         elif not known.channel.can_connect(welcome.resumed):
             node.close(line, Goodbye(REPLACED, "the streams do not fit together"), now)
             if not _has_gone_on(known, line):
@@ -401,6 +418,16 @@ class Dialing:
                 now,
                 in_place=self._is_in_place(known, welcome),
             )
+
+    def _has_left_place(self, known: Peer, hello: Hello, welcome: Welcome) -> bool:
+        """Whether a link was in its place when this broker said hello, and is not any more.
+
+        The other side lets it carry because of that, and has begun to send: what comes would not
+        be taken here. If the connection ends before it is counted, the other side keeps it, and
+        the next hello says that the link is to be held.
+        """
+        said = bool(hello.tree.get(known.name, ""))
+        return said and not welcome.is_held and not self._node.placing.is_in_place(known)
 
     def _is_in_place(self, known: Peer, welcome: Welcome) -> bool:
         """Whether both sides say that a link is where it was in the tree."""
@@ -445,6 +472,15 @@ class Dialing:
             node.membership.come_back(known, line, 0, welcome.credit, now, in_place=in_place)
         else:
             node.close(line, Goodbye(REPLACED, "there is a connection already"), now)
+
+
+def _offered(hello: Hello, welcome: Welcome) -> list[int]:
+    """How far the stream with a broker was for this side, if it was to go on."""
+    return [
+        one.received
+        for one in hello.resume
+        if (one.broker, one.session) == (welcome.id, welcome.session) and one.received != COUNT_MAX
+    ]
 
 
 def _has_gone_on(known: Peer, line: Line) -> bool:

@@ -27,7 +27,7 @@ from sapwood.protocol.machine import MessageHandler
 from sapwood.protocol.messages import Advertise, Message, Subscribe, Unadvertise, Unsubscribe
 from sapwood.protocol.reconfigure import ways
 from sapwood.protocol.reconfigure.faults import Undoing
-from sapwood.protocol.reconfigure.fitness import misfit
+from sapwood.protocol.reconfigure.fitness import MIXED, misfit
 from sapwood.protocol.reconfigure.messages import (
     COMPLETED,
     Accept,
@@ -104,6 +104,10 @@ class Turning(Undoing):
         """Why a change cannot begin here now; empty if it can."""
         return self._refusal(change, path, k, "", None)
 
+    def make_way(self, path: tuple[str, ...], refusal: str, now: float) -> list[Effect]:
+        """Have edges switched that are in the way of a change, so that it can be tried again."""
+        return self._hub.ask_to_tell(path, now) if refusal == MIXED else []
+
     def start(self, change: str, path: tuple[str, ...], k: int, now: float) -> list[Effect]:
         """Begin a change, as the first of its path."""
         return self._lock(Ring(change, path, k, 0, now), now)
@@ -125,7 +129,8 @@ class Turning(Undoing):
         refusal = self._refusal(message.change, message.path, message.k, source, message)
         if refusal:
             self.parts.pop(source, None)
-            return [Send(source, Undo(message.change, f"{core.id}: {refusal}"))]
+            undo = Send(source, Undo(message.change, f"{core.id}: {refusal}"))
+            return [undo, *self.make_way(message.path, refusal, now)]
         place = message.path.index(core.id)
         ring = Ring(message.change, message.path, message.k, place, now, message.is_root_left)
         ring.heard[source] = None

@@ -19,7 +19,14 @@ from sapwood.protocol.link.peer import Peer
 from sapwood.protocol.link.states import TargetState
 from sapwood.protocol.node import Node
 from sapwood.runtime.address import Address, parse_address
-from sapwood.runtime.admin.healing import change_status, fault_counts, healing_status, tree_status
+from sapwood.runtime.admin.edges import edges_status
+from sapwood.runtime.admin.healing import (
+    change_status,
+    fault_counts,
+    healing_status,
+    optimization_status,
+    tree_status,
+)
 from sapwood.runtime.admin.rates import Rates
 from sapwood.runtime.admin.status import (
     AWAY,
@@ -77,6 +84,8 @@ class StatusTaker:
             faults=fault_counts(node),
             healing=healing_status(tree, self._settings),
             changes=change_status(broker),
+            optimization=optimization_status(broker),
+            edges=edges_status(broker),
         )
 
     def _refresh(self) -> RefreshStatus:
@@ -100,6 +109,7 @@ class StatusTaker:
             frames_out=peer.frames_out,
             rate=self._rates[peer.name],
             queue=_queue(peer),
+            account=self._account("broker", peer.name),
         )
 
     def _client(self, peer: Peer, now: float) -> ClientStatus:
@@ -117,7 +127,14 @@ class StatusTaker:
             frames_out=peer.frames_out,
             rate=self._rates[peer.name],
             queue=_queue(peer),
+            account=self._account("client", peer.name.rpartition(".")[0]),
         )
+
+    def _account(self, role: str, name: str) -> str:
+        """The name of the account that owns an id, if one does."""
+        accounts = self._node.config.accounts
+        owner = None if accounts is None else accounts.owner(role, name)
+        return "" if owner is None else owner.name
 
     def _trace(self) -> TraceStatus | None:
         tracer, settings = self._tracer, self._settings.trace

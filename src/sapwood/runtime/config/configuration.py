@@ -8,7 +8,6 @@ environment.
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from textwrap import wrap
@@ -20,17 +19,22 @@ from msgspec.inspect import Field, Metadata, StructType, type_info
 from sapwood.errors import AddressError, ConfigurationError
 from sapwood.file_errors import joined, key_problem
 from sapwood.runtime.address import parse_address, parse_admin
+from sapwood.runtime.config.accounts import read_accounts
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.config.stabilization import with_periods, wrong_periods
+from sapwood.runtime.config.toml_file import read_file
 from sapwood.runtime.tls import admin_exposure, exposure
 
 TOKEN_VARIABLE = "SAPWOOD_TOKEN"  # noqa: S105 - where the secret is, not the secret
 """The environment variable for the shared secret."""
 
+VARIABLES = {TOKEN_VARIABLE: "token", "SAPWOOD_ACCOUNT": "account", "SAPWOOD_SECRET": "secret"}
+"""Settings that may come from the environment."""
+
 EXAMPLE_ID = "B1"
 """For configuration without a broker's name: that is given on the command line."""
 
-_SECRETS = frozenset({"token"})
+_SECRETS = frozenset({"token", "secret"})
 _HIDDEN = "(hidden)"
 _COLUMNS = 96
 _UNITS = ("bytes", "seconds")
@@ -67,26 +71,17 @@ def load(
     values = {} if file is None else read_file(file)
     if default_id is not None:
         values.setdefault("id", default_id)
-    if environment.get(TOKEN_VARIABLE):
-        values["token"] = environment[TOKEN_VARIABLE]
+    for variable, key in VARIABLES.items():
+        if environment.get(variable):
+            values[key] = environment[variable]
     for key, value in options.items():
         _put(values, key, value)
     settings = with_periods(_convert(values, Origins(file, options)))
+    read_accounts(settings.accounts)
     admin = parse_admin(settings.admin) if settings.admin else None
     if admin is None:
         return settings
     return msgspec.structs.replace(settings, admin=str(admin).partition("://")[2])
-
-
-def read_file(file: Path) -> Values:
-    """The values in a file, as they stand there."""
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as problem:
-        what = problem.strerror or str(problem)
-        raise ConfigurationError(f"cannot be read: {what}", origin=str(file)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise ConfigurationError(f"is not TOML: {problem}", origin=str(file)) from None
 
 
 def _put(values: Values, key: str, value: Any) -> None:
@@ -128,12 +123,43 @@ def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
             "is 'hierarchical', which follows the parents in the tree, but tree.protocol is "
             "'off'; set that to 'beacons', or routing_variant to 'peer-to-peer'",
         )
+    yield from _wrong_edges(settings)
     if (tls.key or tls.require_certificate) and not tls.certificate:
         yield "tls.certificate", "is missing; the other keys of tls need one"
+    if settings.secret and not settings.account:
+        yield "account", "is missing; a secret is that of an account"
     for name in ("certificate", "key", "authority"):
         path = getattr(tls, name)
         if path and not Path(path).is_file():
             yield f"tls.{name}", f"is {path!r}; there is no such file"
+
+
+def _wrong_edges(settings: Settings) -> Iterator[tuple[str, str]]:
+    """What cannot go together where edges are chosen."""
+    edges = settings.edge_routing
+    is_chosen = settings.routing == "auto" or edges.choice == "auto"
+    if is_chosen and settings.routing_variant == "hierarchical":
+        yield (
+            "routing_variant",
+            "is 'hierarchical', where edges follow the tree, but routing or edge_routing.choice is "
+            "'auto', where brokers choose; set one of them otherwise",
+        )
+    if edges.choice == "auto" and settings.routing == "flooding":
+        yield (
+            "edge_routing.choice",
+            "is 'auto', but routing is 'flooding', and flooding brokers accept no others; set "
+            "routing to 'auto'",
+        )
+    if edges.window_seconds < edges.period_seconds:
+        yield (
+            "edge_routing.window_seconds",
+            f"is {edges.window_seconds}; wanted at least period_seconds, {edges.period_seconds}",
+        )
+    if edges.hold_max_seconds < edges.hold_seconds:
+        yield (
+            "edge_routing.hold_max_seconds",
+            f"is {edges.hold_max_seconds}; wanted at least hold_seconds, {edges.hold_seconds}",
+        )
 
 
 def _wrong_addresses(settings: Settings) -> Iterator[tuple[str, str]]:

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from sapwood.demo.proxy import Proxy
 from sapwood.runtime.address import parse_address
+from sapwood.runtime.local.proxy import Proxy
 
 
 @asynccontextmanager
@@ -96,6 +96,25 @@ def test_where_nobody_listens_nobody_is_let_through() -> None:
             reader, writer = await dial(proxy)
             with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
                 await reader.readexactly(1)
+            writer.close()
+
+    asyncio.run(main())
+
+
+def test_a_long_link_passes_everything_later_in_order_and_all_at_once() -> None:
+    async def main() -> None:
+        async with shouting() as proxy:
+            proxy.delay_seconds = 0.03
+            reader, writer = await dial(proxy)
+            began = asyncio.get_running_loop().time()
+            lines = [b"line %d\n" % number for number in range(100)]
+            for line in lines:
+                writer.write(line)
+                await writer.drain()
+            writer.write_eof()
+            assert await reader.read() == b"".join(lines).upper()
+            took = asyncio.get_running_loop().time() - began
+            assert took >= 2 * proxy.delay_seconds
             writer.close()
 
     asyncio.run(main())
