@@ -394,6 +394,8 @@ class Core:
             addresses=self.config.addresses,
             admin=self.config.admin,
             release=self.config.release,
+            congested=tuple(name for name, one in neighbours.items() if one.is_congested),
+            can_change=True,
             **self.standing(),
         )
 

@@ -214,6 +214,8 @@ class Tick(_Event, frozen=True):
     """Neighbours from whom frames have come since the last one."""
     handling: float = 0.0
     """How many seconds reads have taken since the last regular one, as far as that is measured."""
+    congested: tuple[str, ...] = ()
+    """Neighbours and clients that do not keep up with what is sent to them."""
 
 
 class Examine(_Event, frozen=True):

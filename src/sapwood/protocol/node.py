@@ -555,14 +555,15 @@ class Node:
         self._do_guarded(self.keepalive.tick, now)
         self._do_guarded(self.admission.tick, now)
         self._do_guarded(self.dialing.tick, now)
+        congested = tuple(self.flow.congested)
         if is_due(self._look_at, now, TICK_SECONDS):
             self._look_at = now + TICK_SECONDS
             self._do_guarded(self.membership.tick, now)
             self._do_guarded(self.overflow.tick, now)
             self._do_guarded(self.checking.tick, now)
-            self.bring(Tick(self.membership.busy(), event.handling), now)
+            self.bring(Tick(self.membership.busy(), event.handling, congested), now)
         elif (at := self.broker.next_at) is not None and now >= at:
-            self.bring(event, now)
+            self.bring(Tick(event.busy, event.handling, congested), now)
 
     def _do_guarded(self, tick: Callable[[float], None], now: float) -> None:
         """Let a part do what is due; if it cannot, the others do all the same."""
