@@ -102,6 +102,10 @@ class NotificationsMissed(_Event, frozen=True):
     """Those of which one matches each of them; empty if that is not known."""
 
 
+class AnythingMissed(_Event, frozen=True):
+    """The driver found its state spoilt: nobody knows what was lost here, or over which link."""
+
+
 class RoutingChanged(_Event, frozen=True):
     """A neighbour has to learn in another way what to send here; nothing is lost meanwhile."""
 
@@ -233,6 +237,7 @@ Event: TypeAlias = (
     | BeaconReceived
     | DelayMeasured
     | NotificationsMissed
+    | AnythingMissed
     | RoutingChanged
     | SurveyRequested
     | ChangeRequested
