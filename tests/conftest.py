@@ -28,7 +28,7 @@ settings.register_profile(
     database=None,
     suppress_health_check=_SLOW_MACHINES,
 )
-settings.register_profile("ci", parent=settings.get_profile("quick"), max_examples=200)
+settings.register_profile("ci", parent=settings.get_profile("quick"), max_examples=100)
 settings.register_profile(
     "long",
     parent=settings.get_profile("quick"),

@@ -44,6 +44,7 @@ def with_examples(paths: list[Path]) -> list[ParameterSet]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", with_examples(PAGES), ids=page_id)
 def test_examples_do_what_they_show(page: Path) -> None:
     expect_none(doccheck.wrong_examples(page, run))

@@ -24,6 +24,7 @@ IMPURE_ON_PURPOSE: dict[str, str] = {
 """Modules inside a pure layer that no broker runs, each with the reason."""
 
 
+@pytest.mark.slow
 def test_pure_layers_reach_nothing_outside() -> None:
     problems = [
         problem
@@ -39,6 +40,7 @@ def test_impurity_on_purpose_is_still_needed() -> None:
     expect_none([name for name in IMPURE_ON_PURPOSE if not purity.impurities(SOURCE / name)])
 
 
+@pytest.mark.slow
 def test_libraries_stay_in_their_layer() -> None:
     problems = [
         problem

@@ -15,6 +15,7 @@ from sapwood.filters import Filter
 from sapwood.matching.workload import WORKLOADS, Workload
 
 
+@pytest.mark.slow
 @given(randoms)
 def test_it_finds_what_a_scan_finds(random: Random) -> None:
     index, model = CountingIndex(), Model()

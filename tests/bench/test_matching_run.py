@@ -22,6 +22,7 @@ PLAN: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workload", ["plain", "mixed"])
 def test_a_run_measures_everything(workload: str) -> None:
     found = measure({**PLAN, "workload": workload})

@@ -11,6 +11,7 @@ from sapwood.trace.files.writer import TraceWriter
 from sapwood.trace.schema import Row
 
 
+@pytest.mark.slow
 def test_rows_are_counted_in_all_files(tmp_path: Path) -> None:
     for broker in ("B1", "B2"):
         writer = TraceWriter(tmp_path, "run", broker, 1)

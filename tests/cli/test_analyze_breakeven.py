@@ -65,6 +65,7 @@ def test_nothing_is_saved_where_there_is_one_broker(capsys: Captured) -> None:
     assert " none " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".svg", ".png"])
 def test_a_figure(tmp_path: Path, capsys: Captured, suffix: str) -> None:
     pytest.importorskip("matplotlib")

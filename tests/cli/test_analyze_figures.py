@@ -12,6 +12,7 @@ AXES = Axes("Two lines", "subscriptions", "messages per second", y_log=True, y_m
 CURVES = [Curve(f"line {n}", list(range(1, 40)), [n + 1.0] * 39, n) for n in range(2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.svg", "a.png"])
 def test_the_same_file(tmp_path: Path, name: str) -> None:
     pytest.importorskip("matplotlib")

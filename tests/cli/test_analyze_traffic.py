@@ -67,6 +67,7 @@ def test_renewals_as_the_rule_sends_them(capsys: Captured) -> None:
     assert "renewals are overestimated" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_figure(tmp_path: Path, capsys: Captured) -> None:
     pytest.importorskip("matplotlib")
     file = tmp_path / "new" / "traffic.svg"

@@ -113,6 +113,7 @@ def test_an_interrupt_is_quiet(
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.slow
 def test_python_dash_m_is_the_same_command() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "sapwood", "version"],

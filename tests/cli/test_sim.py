@@ -55,6 +55,7 @@ def test_the_result_is_printed(file: str, capsys: Captured) -> None:
     assert "error" not in err
 
 
+@pytest.mark.slow
 def test_links_may_be_faithful(file: str, capsys: Captured) -> None:
     assert run_command(["sim", file, "--links", "faithful", "--json"]) == 0
     faithful = json.loads(capsys.readouterr().out)
@@ -153,6 +154,7 @@ def test_a_wrong_scenario_is_wrong_use(
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_mix_that_fits_one_random_tree_only_is_wrong_use(
     tmp_path: Path, capsys: Captured
 ) -> None:
@@ -183,6 +185,7 @@ at = 2.0
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scheme", "said"),
     [
@@ -210,6 +213,7 @@ def test_without_faults_it_says_nothing_about_them(file: str, capsys: Captured) 
     assert not {"bound", "recovered_after"} & json.loads(capsys.readouterr().out).keys()
 
 
+@pytest.mark.slow
 def test_the_scenario_that_shows_leases_recovers(capsys: Captured) -> None:
     shown = Path(__file__).parents[2] / "scenarios" / "leases.toml"
     assert run_command(["sim", str(shown), "--json"]) == 0

@@ -89,6 +89,7 @@ def test_of_many_failures_some_are_shown(capsys: pytest.CaptureFixture[str]) -> 
     assert shown[-1] == "3 more failed; --json lists all"
 
 
+@pytest.mark.slow
 def test_a_failing_run_is_done_again_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

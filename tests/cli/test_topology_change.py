@@ -48,6 +48,7 @@ def links(url: str, capsys: Captured) -> list[list[str]]:
     return found
 
 
+@pytest.mark.slow
 def test_links_are_exchanged_and_swapped(url: str, capsys: Captured) -> None:
     assert run(["topology", "exchange", "B2-B3", "B1-B4", "-s", url]) == 0
     out = capsys.readouterr().out
@@ -90,6 +91,11 @@ def test_a_broker_leaves(url: str, capsys: Captured) -> None:
     assert links(url, capsys) == [["B1", "B2"], ["B2", "B4"]]
 
 
+def test_a_broker_that_is_asked_to_leave_itself_leaves(url: str, capsys: Captured) -> None:
+    assert run(["topology", "remove", "B1", "-s", url]) == 0
+    assert capsys.readouterr().out == "B1  has left; B2 takes over\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "problem"),
     [
@@ -97,7 +103,7 @@ def test_a_broker_leaves(url: str, capsys: Captured) -> None:
         (["exchange", "B1-B3", "B1-B4"], 1, "there is no link B1-B3 to replace"),
         (["exchange", "B1", "B1-B4"], 2, "wanted two brokers with a hyphen between them"),
         (["swap", "B1", "B2", "B4"], 1, "there is no link B2-B4"),
-        (["remove", "B1"], 1, "ask another broker"),
+        (["remove", "B9"], 1, "there is no broker 'B9'"),
         (["plan", "no-such-file"], 2, "cannot be read"),
     ],
 )

@@ -109,6 +109,7 @@ def test_a_link_that_is_cut_is_kept_and_goes_on(play: Play) -> None:
     assert [text.partition(" ")[0] for text in network.said] == ["CUT", "OPEN", "DID", "RIGHT"]
 
 
+@pytest.mark.slow
 def test_a_link_that_does_not_come_back_is_said(play: Play) -> None:
     network = MadeUp(RIGHT, RIGHT._replace(links={}))
     report = play(Act.CUT, network)
@@ -192,6 +193,7 @@ def test_tables_that_only_look_right_are_waited_for(play: Play) -> None:
     assert report.did == "found by B1 mismatch 1; 1 entries put right; the tree is as it was"
 
 
+@pytest.mark.slow
 def test_tables_that_stay_wrong_are_said(play: Play) -> None:
     report = play(Act.SPOIL, MadeUp(RIGHT, changed(RIGHT, B2={"entries": 1})))
     assert (report.took, report.did) == (None, "nobody found anything")

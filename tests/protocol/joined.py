@@ -15,6 +15,7 @@ from random import Random
 from typing import Any, Final, TypeVar
 
 from sapwood.protocol.events import Tick
+from sapwood.protocol.hashing import is_right
 from sapwood.protocol.link.handshake import (
     BROKER,
     CLIENT,
@@ -45,8 +46,10 @@ from sapwood.protocol.ports import (
     Disconnected,
     DriverEffect,
     DriverEvent,
+    SecretVerified,
     Stop,
     Unsent,
+    VerifySecret,
     Write,
 )
 from sapwood.wire.frames import (
@@ -261,6 +264,7 @@ class Network:
         """By the name of a node: what its certificate says."""
         self.is_spoilt = False
         """Whether a test has spoilt something: then nodes have problems until they are mended."""
+        self.verifies = True  # else those who log in by a password wait
         self._random = random
         self._numbers = itertools.count(1)
         self._events: deque[tuple[str, DriverEvent]] = deque()
@@ -433,9 +437,12 @@ class Network:
         if isinstance(effect, Dial):
             self.dials.append((self.now, name, effect.address))
             self._dial(name, effect)
-            return
-        if not isinstance(effect, Write | Close | Abort):
+        elif isinstance(effect, VerifySecret) and self.verifies:
+            found = is_right(effect.hashes, effect.secret)
+            self._events.append((name, SecretVerified(effect.connection, found)))
+        elif not isinstance(effect, Write | Close | Abort):
             self.told[name].append(effect)
+        if not isinstance(effect, Write | Close | Abort):
             return
         end = self._end_of(name, effect.connection)
         if end is None:

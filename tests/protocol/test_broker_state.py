@@ -6,6 +6,7 @@ import copy
 from random import Random
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -119,6 +120,7 @@ def begun(seed: int) -> tuple[Broker, list[list[Effect]]]:
 SEEDS = st.integers(0, 2**32)
 
 
+@pytest.mark.slow
 @given(SEEDS, SEEDS)
 def test_a_copy_behaves_like_the_original_and_leaves_it_alone(seed: int, later: int) -> None:
     broker, _ = begun(seed)

@@ -14,6 +14,7 @@ from sapwood.protocol.events import (
     AnythingMissed,
     ClientUp,
     ControlReceived,
+    FramesReceived,
     LinkDown,
     LinkUp,
     NeighbourAway,
@@ -23,6 +24,7 @@ from sapwood.protocol.events import (
 )
 from sapwood.protocol.messages import Advertise, Missed, Subscribe, Survey, TableComplete
 from sapwood.protocol.neighbours import RESTART
+from sapwood.wire.frames import encode_head, encode_notification
 
 
 def with_wants(**config: object) -> Broker:
@@ -190,6 +192,37 @@ def test_what_is_not_known_of_one_report_is_not_known_of_two(
     one: Missed, other: Missed, both: Missed
 ) -> None:
     assert gaps._together(one, other) == gaps._together(other, one) == both
+
+
+def dear(number: int) -> bytes:
+    return encode_notification(encode_head("p.1", {"price": 10}), number, 0.0, b"")
+
+
+def test_what_comes_over_a_held_link_is_reported() -> None:
+    """The other end does not know yet that the link is not to carry anything."""
+    broker = with_wants()
+    broker.hold_link("N", 0.0)
+    assert handle(broker, FramesReceived("N", dear(1))) == []
+    assert handle(broker, FramesReceived("N", dear(2) + dear(3))) == []
+    assert broker.drops.counts == {Drop.HELD: 3}
+    assert broker.owes_report("M")
+    missed = Send("M", Missed(3, "N-B", ("price = 10",)))
+    assert handle(broker, Tick()) == [missed], "together, and to those who want it"
+    assert handle(broker, Tick()) == []
+    assert not broker.owes_report("M")
+
+
+def test_what_a_restoring_broker_does_not_take_is_reported_when_everybody_is_back() -> None:
+    broker = Broker(BrokerConfig(id="B", expected=("N", "M")))
+    for name in ("N", "M"):
+        handle(broker, LinkUp(name, features=(RESTART,)))
+    broker.hold_link("N", 0.0)
+    handle(broker, FramesReceived("N", dear(1)))
+    assert handle(broker, Tick()) == [], "nobody has said yet what it wants"
+    tell(broker, "M", Subscribe("m", "price > 9"))
+    tell(broker, "M", TableComplete())
+    tell(broker, "N", TableComplete())
+    assert handle(broker, Tick()) == [Send("M", Missed(1, "N-B", ("price = 10",)))]
 
 
 def test_a_restarted_broker_holds_what_it_missed_itself_as_well() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from sapwood.analysis.stabilization.periods import RefreshScheme
+from sapwood.protocol.accounts import Accounts
 from sapwood.protocol.broker import BrokerConfig
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
-from sapwood.protocol.node_config import NodeConfig
+from sapwood.protocol.node_config import RELOADABLE, NodeConfig
+from sapwood.protocol.optimize.edges.settings import EdgeRoutingSettings
 from sapwood.protocol.ports import Hint
 from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
 
@@ -30,6 +32,7 @@ def test_the_broker_gets_its_part() -> None:
         admin="http://a:2",
         release="1.2.3",
         recording=True,
+        noting=True,
         expected=("B8",),
         expected_parent="B8",
         book=(Hint("B7", ("tcp://b:1",), 3.0),),
@@ -38,7 +41,9 @@ def test_the_broker_gets_its_part() -> None:
         client=ClientLimits(refresh_seconds=7.0, max_clients=9),
         stabilization=StabilizationSettings(refresh_seconds=8.0),
         tree=TreeSettings(beacon_seconds=2.0),
+        edges=EdgeRoutingSettings(choice="observe"),
         raises_faults=False,
+        accounts=Accounts(),
     )
     made, given = msgspec.structs.asdict(config.broker()), msgspec.structs.asdict(config)
     shared = [name for name in made if name in given]
@@ -62,19 +67,32 @@ def test_what_is_offered_follows_from_the_scheme() -> None:
     client = (("checks", "refresh", "moves"), 30.0)
     always = ("restart", "checks", "beacons")
     assert found == {
-        "digest": [((*always, "refresh", "moves"), 8.0), client],
-        "batch": [((*always, "refresh", "moves"), 8.0), client],
-        "hop-lease": [((*always, "hop-lease", "moves"), 8.0), client],
-        "off": [((*always, "moves"), 0.0), (("checks", "moves"), 0.0)],
+        "digest": [((*always, "refresh", "moves", "edges"), 8.0), client],
+        "batch": [((*always, "refresh", "moves", "edges"), 8.0), client],
+        "hop-lease": [((*always, "hop-lease", "moves", "edges"), 8.0), client],
+        "off": [((*always, "moves", "edges"), 0.0), (("checks", "moves"), 0.0)],
     }
 
 
 def test_without_beacons_none_are_offered() -> None:
     config = NodeConfig(id="B1", tree=TreeSettings(protocol="off"))
-    assert config.features(is_client=False) == ("restart", "checks", "refresh", "moves")
+    assert config.features(is_client=False) == ("restart", "checks", "refresh", "moves", "edges")
 
 
 def test_clients_and_links_have_limits_of_their_own() -> None:
     config = NodeConfig(id="B1", link=LinkLimits(window_bytes=2000))
     assert config.limits(is_client=True) == ClientLimits()
     assert config.limits(is_client=False) == LinkLimits(window_bytes=2000)
+
+
+def test_a_node_shows_the_credentials_it_has() -> None:
+    assert NodeConfig(id="B1").credentials == {}
+    assert NodeConfig(id="B1", token="t", account="a", secret="s").credentials == {
+        "token": "t",
+        "account": "a",
+        "secret": "s",
+    }
+
+
+def test_what_can_be_reloaded_is_a_setting() -> None:
+    assert set(RELOADABLE) <= set(NodeConfig.__struct_fields__)

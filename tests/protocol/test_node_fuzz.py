@@ -308,6 +308,7 @@ def storm(seed: int, frames: int) -> None:
     assert set(fuzzed.node.peers) <= {"witness.1", "publisher.1", "fuzz.1", "F", "B2"}
 
 
+@pytest.mark.slow
 def test_a_storm_of_garbage_disturbs_nobody() -> None:
     storm(seed=1, frames=5_000)
 

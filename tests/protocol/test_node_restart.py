@@ -64,6 +64,7 @@ def test_an_orderly_restart_loses_nothing(away: int) -> None:
     assert gaps(run.left) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("away", [0, 1, 20, 200])
 def test_after_a_crash_only_what_was_inside_is_lost_and_it_is_told(away: int) -> None:
     run = Restarted(orderly=False, away=away)

@@ -25,6 +25,8 @@ from sapwood.protocol.ports import (
     DriverEvent,
     Hint,
     Machine,
+    Reload,
+    SecretVerified,
     Stop,
     Unsent,
     Write,
@@ -37,6 +39,8 @@ EVENTS: list[DriverEvent] = [
     DialFailed(1, "no"),
     Unsent(1, 5),
     Tick(),
+    SecretVerified(1, is_right=True),
+    Reload(NodeConfig(id="B1")),
     Stop(),
     ChangeRequested(1, ("A", "B"), ("A", "C")),
 ]

@@ -338,6 +338,7 @@ def test_if_one_neighbour_never_comes_back_the_others_go_on(make_line: MakeLine)
     assert network.brokers["B1"].subscriptions.of("B2") == []
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32))
 def test_after_any_restarts_the_network_is_as_if_nothing_had_happened(seed: int) -> None:
     random = Random(seed)

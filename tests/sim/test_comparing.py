@@ -10,6 +10,7 @@ from sapwood.sim.scenario.stabilization import COMPARED
 from sim.test_published import SPOILT, assert_recovers, run, scenario
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", SPOILT)
 @pytest.mark.parametrize("scheme", COMPARED)
 def test_convergence_within_the_bound(scheme: str, fault: str) -> None:
@@ -26,6 +27,7 @@ def test_convergence_within_the_bound_many_seeds(scheme: str, fault: str) -> Non
         assert_recovers(scenario(scheme, seed, fault, routing=algorithm))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", COMPARED)
 def test_convergence_in_hierarchical_routing_and_with_advertisements(scheme: str) -> None:
     assert_recovers(scenario(scheme, 3, "tables", routing={"variant": "hierarchical"}))
@@ -33,12 +35,14 @@ def test_convergence_in_hierarchical_routing_and_with_advertisements(scheme: str
     assert_recovers(scenario(scheme, 5, "tables", **advertised))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", COMPARED)
 def test_without_a_fault_nothing_is_mended(scheme: str) -> None:
     result = run(scenario(scheme, 2))
     assert (result.violations, result.faults) == (0, 0)
 
 
+@pytest.mark.slow
 def test_bounds_differ_as_their_formulas_do() -> None:
     """With d links, δ = 0.4 s, τ = 0.5 s: ρ + τ + (d + 4)δ for digests, two δ less for batches."""
     found = {scheme: run(scenario(scheme, 1, "tables")).bound for scheme in COMPARED}

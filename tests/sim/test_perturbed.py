@@ -31,6 +31,7 @@ def again(seed: int, *arguments: object, **options: object) -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("advertisements", [False, True], ids=["", "advertised"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -62,6 +63,7 @@ def test_many_seeds(scheme: str, algorithm: str, advertisements: bool) -> None:
         assert recovery.is_in_time, again(seed, algorithm, scheme, advertisements=advertisements)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", few(["simple", "identity", "covering", "merging"]))
 def test_without_refresh_they_do_not_recover(algorithm: str) -> None:
     times = [recover(seed, algorithm, "off").right_after for seed in range(6)]

@@ -148,6 +148,7 @@ def test_the_wrapper_makes_every_algorithm_right_again(algorithm: str, variant: 
         assert_recovers(scenario("rebuild", seed, "tables", routing=routing))
 
 
+@pytest.mark.slow
 def test_without_a_scheme_nothing_recovers() -> None:
     results = [run(scenario("off", seed, "tables")) for seed in range(1, 5)]
     assert [result.recovered_after for result in results] == [None] * 4
@@ -157,6 +158,7 @@ def test_without_a_scheme_nothing_recovers() -> None:
 # Closure: what is right stays right
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", few(CORRECTED))
 def test_closure(scheme: str) -> None:
     """With clients that come and go, nothing is lost, repeated or delivered to the wrong one."""
@@ -166,6 +168,7 @@ def test_closure(scheme: str) -> None:
     assert result.expected > 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", few(CORRECTED))
 def test_closure_of_tables(scheme: str) -> None:
     """Nobody's entry expires in fault-free runs: tables are right at every moment."""
@@ -178,6 +181,7 @@ def test_closure_of_tables_many_seeds(scheme: str) -> None:
     assert [wrong_moments(scheme, seed) for seed in range(2, 12)] == [0] * 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", few(PRINTED))
 def test_printed_leases_break_closure(scheme: str) -> None:
     """T3.7 and what follows for T3.8 and T3.9: entries of live subscriptions expire."""
@@ -431,6 +435,7 @@ def saved(variant: str, publication_rate: float, subscriptions: int) -> int:
     return result.published * 6 - result.notification_hops - result.control_hops
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["peer-to-peer", "hierarchical"])
 def test_filtering_pays_until_there_are_too_many_subscriptions(variant: str) -> None:
     """A break-even exists, and it comes later the more is published, in either variant."""
@@ -483,6 +488,7 @@ def test_a_subscription_is_renewed_as_often_as_printed(monkeypatch: pytest.Monke
 # T3.14: leases and wrapper cost the same
 
 
+@pytest.mark.slow
 def test_identity_costs_the_same_with_leases_and_with_the_wrapper() -> None:
     """As many subscriptions travel in a period, when the periods are the same."""
     counts = {}
@@ -553,6 +559,7 @@ def test_subscriptions_travel_less_with_advertisements(scheme: str) -> None:
 # Unsubscriptions that are left to expire (3.5.4)
 
 
+@pytest.mark.slow
 def test_unsubscriptions_left_to_expire_cost_fewer_messages_and_more_notifications() -> None:
     results = {}
     for way in ("told", "expire"):

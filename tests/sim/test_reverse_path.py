@@ -74,6 +74,7 @@ def publish_all(network: ReversePaths) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["simple", "identity", "covering", "merging"])
 def test_on_cycles_everything_comes_once(algorithm: str) -> None:
     for seed in range(3):
@@ -84,6 +85,7 @@ def test_on_cycles_everything_comes_once(algorithm: str) -> None:
             assert publish_all(network) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["simple", "identity", "covering", "merging"])
 def test_the_wrapper_makes_every_tree_right_again_within_its_bound(algorithm: str) -> None:
     """Δg = 2π + d·δmax, d being the longest of the shortest paths (Eq. 3.10)."""

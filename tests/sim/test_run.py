@@ -48,6 +48,7 @@ def counted(result: Result) -> dict[str, Any]:
     return {name: counts[name] for name in (*kept, "table_entries", "virtual_seconds", "steps")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["flooding", "simple", "identity", "covering", "merging"])
 @pytest.mark.parametrize(
     "routing",
@@ -76,6 +77,7 @@ def test_every_algorithm_is_correct(algorithm: str, routing: dict[str, Any]) -> 
     assert result.brokers == 7
 
 
+@pytest.mark.slow
 def test_a_seed_gives_one_run() -> None:
     first, again, other = (Simulation(scenario(), seed).run() for seed in (1, 1, 2))
     assert first == again
@@ -83,6 +85,7 @@ def test_a_seed_gives_one_run() -> None:
     assert counted(first) != counted(other)
 
 
+@pytest.mark.slow
 def test_looking_changes_nothing() -> None:
     rows: list[Row] = []
     checked = Simulation(scenario()).run()

@@ -57,6 +57,7 @@ def spoil_network(seed: int, share: float) -> list[str]:
     return [f"{one} (again: spoil_network({seed}, {share}), spoilt: {done})" for one in problems]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", few(range(6), quick=2))
 def test_a_network_is_right_again(seed: int) -> None:
     expect_none(spoil_network(seed, (0.01, 0.1)[seed % 2]))

@@ -159,6 +159,7 @@ def test_a_time_becomes_absurd_as_well_as_plausible() -> None:
     assert any(-50 < one - 10 < 50 and one for one in drawn)
 
 
+@pytest.mark.slow
 def test_every_place_can_be_spoilt_and_the_same_seed_does_the_same() -> None:
     changed: set[tuple[str, How]] = set()
     for seed in range(30):

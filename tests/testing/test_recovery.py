@@ -101,6 +101,7 @@ def test_one_place_at_a_time(routing: str, advertisements: bool, seeds: int) -> 
     expect_none(problems)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "field", ["Waves.by_origin", "Wave.number", "Wave.since", "OpenRequest.deadline"]
 )

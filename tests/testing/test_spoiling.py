@@ -39,6 +39,7 @@ def check(seeds: Iterable[int]) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", few(range(QUICK), quick=2))
 def test_a_spoilt_network_is_right_within_the_bound_and_stays_so(seed: int) -> None:
     check(range(seed, seed + 1))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +18,12 @@ if TYPE_CHECKING:
 Token = Annotated[
     str | None,
     typer.Option(help="The network's secret; better in SAPWOOD_TOKEN.", metavar="TEXT"),
+]
+Routing = Annotated[
+    str | None, typer.Option("--routing", help="The routing algorithm.", metavar="ALGORITHM")
+]
+AccountsFile = Annotated[
+    Path | None, typer.Option("--accounts", help="Who may log in, and do what.", metavar="FILE")
 ]
 Insecure = Annotated[
     bool, typer.Option("--insecure", help="Listen beyond this machine without TLS.")
@@ -46,9 +54,7 @@ def broker(  # noqa: PLR0913 - one parameter for each option of the command
         typer.Option(help="How long a new broker tries to join; 0 for ever.", metavar="SECONDS"),
     ] = None,
     network: Annotated[str | None, typer.Option(help="The network's name.", metavar="NAME")] = None,
-    routing: Annotated[
-        str | None, typer.Option(help="The routing algorithm.", metavar="ALGORITHM")
-    ] = None,
+    routing: Routing = None,
     config: Annotated[
         Path | None, typer.Option(help="Configuration; options override it.", metavar="FILE")
     ] = None,
@@ -62,10 +68,14 @@ def broker(  # noqa: PLR0913 - one parameter for each option of the command
         str | None, typer.Option(help="Where the admin endpoint listens.", metavar="HOST:PORT")
     ] = None,
     token: Token = None,
+    accounts: AccountsFile = None,
     insecure: Insecure = False,
     stop_with_stdin: StopWithStdin = False,
 ) -> int:
-    """Run one broker until it gets SIGTERM or SIGINT; a second signal ends it at once."""
+    """Run one broker until it gets SIGTERM or SIGINT; a second signal ends it at once.
+
+    SIGHUP lets it read its configuration, accounts and certificates again.
+    """
     from sapwood.runtime.config.configuration import load
 
     given: dict[str, Any] = {
@@ -80,14 +90,16 @@ def broker(  # noqa: PLR0913 - one parameter for each option of the command
         "trace.directory": None if trace is None else str(trace),
         "admin": admin,
         "token": token,
+        "accounts": None if accounts is None else str(accounts),
         "insecure": insecure or None,
     }
     options = {key: value for key, value in given.items() if value is not None}
-    _run(load(config, options, os.environ), stop_with_stdin=stop_with_stdin)
+    again = partial(load, config, options, os.environ)
+    _run(again(), again, stop_with_stdin=stop_with_stdin)
     return ExitStatus.DONE
 
 
-def _run(settings: Settings, *, stop_with_stdin: bool) -> None:
+def _run(settings: Settings, load: Callable[[], Settings], *, stop_with_stdin: bool) -> None:
     from sapwood.runtime.process import run_broker
 
     spoil = None
@@ -95,4 +107,4 @@ def _run(settings: Settings, *, stop_with_stdin: bool) -> None:
         from sapwood.testing import faults
 
         spoil = faults.spoil
-    run_broker(settings, notice, stop_with_stdin=stop_with_stdin, spoil=spoil)
+    run_broker(settings, notice, stop_with_stdin=stop_with_stdin, spoil=spoil, load=load)

@@ -20,6 +20,7 @@ from sapwood.cli.output import ExitStatus, notice
 from sapwood.errors import SapwoodError
 
 COMMANDS: dict[str, str] = {
+    "account": "sapwood.cli.account:app",
     "analyze": "sapwood.cli.analyze:app",
     "audit": "sapwood.cli.audit:audit",
     "bench": "sapwood.cli.bench:bench",

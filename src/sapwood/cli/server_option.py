@@ -1,8 +1,8 @@
 """Which broker a client command talks to, and how it shows that it may.
 
 ``--server``, ``SAPWOOD_SERVER`` or the usual address name the broker. ``SAPWOOD_NETWORK`` and
-``SAPWOOD_TOKEN`` name the network and its secret, which has no place on a command line, where
-everybody on the machine can read it.
+``SAPWOOD_TOKEN`` name the network and its secret, ``SAPWOOD_ACCOUNT`` and ``SAPWOOD_SECRET`` who
+this is. Secrets have no place on a command line, where everybody on the machine can read them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,12 @@ CONNECT_SECONDS = 2.0
 
 DEFAULT_SERVER = "sapwood://127.0.0.1:7470"
 NETWORK_VARIABLE = "SAPWOOD_NETWORK"
-TOKEN_VARIABLE = "SAPWOOD_TOKEN"  # noqa: S105 - its name, not its value
+CREDENTIALS = {
+    "token": "SAPWOOD_TOKEN",
+    "account": "SAPWOOD_ACCOUNT",
+    "secret": "SAPWOOD_SECRET",
+}
+"""By option: the environment variable for it."""
 
 Servers: TypeAlias = Annotated[
     list[str],
@@ -47,7 +52,8 @@ def open_bus(servers: Sequence[str], **options: Any) -> Bus:
     options.setdefault("connect_seconds", CONNECT_SECONDS)
     if os.environ.get(NETWORK_VARIABLE):
         options["network"] = os.environ[NETWORK_VARIABLE]
-    options["token"] = os.environ.get(TOKEN_VARIABLE, "")
+    for name, variable in CREDENTIALS.items():
+        options[name] = os.environ.get(variable, "")
     if any(server.startswith("sapwoods:") for server in servers):
         from sapwood.runtime.tls import context_from_environment
 

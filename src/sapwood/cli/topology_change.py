@@ -198,7 +198,8 @@ def _step_line(step: StepReport) -> str:
     if not step.new:
         broker, heir = step.old
         ended = "has left" if step.outcome == "completed" else f"{step.outcome}: {step.reason}"
-        return f"{broker}  {ended}; {heir} takes over, {step.seconds:.2f} s"
+        took = f", {step.seconds:.2f} s" if step.seconds else ""
+        return f"{broker}  {ended}; {heir} takes over{took}"
     old, new = step.old, step.new
     what = f"{link_name((old[0], old[1]))} → {link_name((new[0], new[1]))}"
     if step.outcome != "completed":

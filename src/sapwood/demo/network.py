@@ -18,7 +18,6 @@ from typing import Any, Self
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
-from sapwood.demo.proxy import Proxy
 from sapwood.demo.settings import RUN, settings_text
 from sapwood.demo.watching import look
 from sapwood.errors import DemoError
@@ -26,6 +25,7 @@ from sapwood.protocol.reconfigure.asking import TreeChangeEnded, Wish
 from sapwood.protocol.tree import Link, Topology
 from sapwood.runtime.client import connect
 from sapwood.runtime.local.local_network import LocalNetwork
+from sapwood.runtime.local.proxy import Proxy
 from sapwood.sim.topology import make_topology
 from sapwood.trace import Row, TraceWriter
 from sapwood.trace.schema import TRACE_GAP

@@ -48,6 +48,10 @@ from sapwood.protocol.members import Members
 from sapwood.protocol.messages import CODEC, Advertise, Refused, Subscribe
 from sapwood.protocol.moves import Moves
 from sapwood.protocol.neighbours import Neighbour
+from sapwood.protocol.optimize.edges.choosing import Choosing
+from sapwood.protocol.optimize.edges.switching import Switching
+from sapwood.protocol.optimize.edges.wishes import Wishes
+from sapwood.protocol.reconfigure.asking import ChangeTree
 from sapwood.protocol.reconfigure.conducting import Conducting
 from sapwood.protocol.reconfigure.leaving import Leaves
 from sapwood.protocol.reconfigure.requests import Changing
@@ -104,13 +108,15 @@ class Broker(Members):
         self.waves = Waves(self, self.restoration)
         self.settling = Settling(self, self.waves)
         self.gaps = Gaps(self, self.restoration)
-        self.moves = Moves(self, self.gaps)
+        self.moves = Moves(self)
         self.leaving = Leaves(self, self, self.restoration, self.waves, self.gaps)
         subscribing = self._make_subscribing()
         self.tree = Tree(self, self, self.restoration, self.waves, self.gaps)
         self.turning = Turning(self, self, self.waves, self.restoration, self.gaps, self.tree)
         self.changing = Changing(self, self.turning, self.waves)
         self.conducting = Conducting(self, self.changing, self.waves)
+        self.edges = Switching(self)
+        self.edge_choice = Choosing(self, self.edges)
         self.audit = Audit(self)
         self.machines = self._in_order(subscribing)
         """In the order in which they are told of what happens."""
@@ -121,11 +127,11 @@ class Broker(Members):
             refusal=self.refusal,
             refused=self._refused,
             control=self._decoded,
-            restricts_clients=self.config.advertisements_required,
+            is_restricted=self.is_restricted,
             aside=self._received_aside,
             crossed=self._crossed,
         )
-        self._reader = FrameReader(self.forwarding, admission, self.drops, self.decode)
+        self._reader = FrameReader(self.forwarding, admission, self.drops, self.decode, self.tally)
         self.watching: Watching | None = None
         """Leaves out what comes again, while a circle is possible."""
         self._has_crossed = False
@@ -160,6 +166,7 @@ class Broker(Members):
         """All machines. Refreshing is last: it compares what the others have told."""
         machines: tuple[Machine, ...] = (
             subscribing,
+            self.edges,
             self.moves,
             self.restoration,
             self.waves,
@@ -172,11 +179,12 @@ class Broker(Members):
             self.conducting,
             self.tree,
             Seeking(self, self.tree, self.waves),
+            self.edge_choice,
             self.audit,
         )
         if self.config.stabilization.refresh == "off":
             return machines
-        return (*machines, Refreshing(self, subscribing, self.restoration))
+        return (*machines, Refreshing(self, subscribing, self.restoration, self.edges))
 
     def _make_subscribing(self) -> Subscribing:
         """The machine that keeps the tables; brokers of published schemes have others."""
@@ -256,6 +264,9 @@ class Broker(Members):
             if one.in_tree or name == self.joining:
                 self.forwarding.open(name, everything=one.is_flooded)
         self.forwarding.shares_publishers = not self.fences
+        if self.wishes is not None:
+            self.wishes = Wishes()
+            self.wishes.build(self.subscriptions)
         self.subscriptions.scope = self.scope
         self.drops.recording = self.config.recording
         self.drops.counts, self.faults = sound_drops(self), sound_faults(self)
@@ -306,7 +317,7 @@ class Broker(Members):
 
     def owes_report(self, neighbour: str) -> bool:
         """Whether a neighbour may still have to be told that something is missing."""
-        return bool(self.gaps.held) or neighbour in self.restoration.late
+        return self.gaps.are_waiting or neighbour in self.restoration.late
 
     # What is refused
 
@@ -315,9 +326,10 @@ class Broker(Members):
     ) -> list[Effect]:
         """A notification is not taken from a source: what follows from that."""
         if self.fences.is_stale(source, publisher):
-            self.moves.dropped(source, attributes)
+            self.gaps.drop(source, attributes)
             return self.drops.count(Drop.STALE, source, publisher=publisher, sequence=sequence)
         if self.is_held(source):
+            self.gaps.drop(source, attributes)  # the other end does not know yet that it is held
             return self.drops.count(Drop.HELD, source, publisher=publisher, sequence=sequence)
         effects = self.drops.count(Drop.REFUSED, source)
         if source in self.clients:
@@ -362,6 +374,9 @@ class Broker(Members):
         handlers = table.get(type(message))
         if handlers is None:
             return self.drops.count(Drop.NOT_FOR_BROKERS, source)
+        if isinstance(message, ChangeTree) and (reason := self.change_refusal(source, message)):
+            refusal = Send(source, Refused(reason, message.request))
+            return [*self.drops.count(Drop.REFUSED, source), refusal]
         effects: list[Effect] = []
         try:
             for handler in handlers:
@@ -430,6 +445,10 @@ class Broker(Members):
             self.receive = self.watching.read
         else:
             self.receive = self._reader.read
+
+    def ask_to_tell(self, path: tuple[str, ...], now: float) -> list[Effect]:
+        """Have all edges tell that a change on a path needs to."""
+        return self.edges.ask_to_tell(path, now)
 
     def forget_ways(self, names: tuple[str, ...]) -> None:
         """Take the publications of clients that moved from other ways than by these, too."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from sapwood.protocol.accounts import Accounts
+from sapwood.protocol.optimize.edges.settings import FIXED, EdgeRoutingSettings
 from sapwood.protocol.ports import Hint
 from sapwood.protocol.stabilize.settings import (
     NO_PROTOCOL,
@@ -55,12 +57,17 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Which release of Sapwood it is; told in surveys."""
     stabilization: StabilizationSettings = NO_REFRESH
     tree: TreeSettings = NO_PROTOCOL
+    edges: EdgeRoutingSettings = FIXED
     client_refresh_seconds: float = 30.0
     """How often a client has to say what it subscribes to, if it can."""
     raises_faults: bool = True
     """Whether an exception where there must be none is raised; else it is a fault that the broker
     has found in its own state, and mends."""
+    accounts: Accounts | None = None
+    """Who the clients are, and what they may do; None: everything."""
     recording: bool = False
+    noting: bool = False
+    """Whether rows that are of interest to an operator are wanted, too."""
     """Whether rows for a trace are among the effects."""
 
     def __post_init__(self) -> None:
@@ -71,6 +78,11 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     def is_hierarchical(self) -> bool:
         """Whether children send everything here, so that only the parent is told what to send."""
         return self.routing_variant == HIERARCHICAL and self.routing != FLOODING
+
+    @property
+    def says_routing(self) -> bool:
+        """Whether neighbours have to be told how edges are routed, as that may change."""
+        return self.is_hierarchical or self.edges.is_auto
 
     @property
     def spreads_advertisements(self) -> bool:

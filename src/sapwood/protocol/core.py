@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
+import msgspec
+
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 from sapwood.protocol.clients import ADVERTISED, SUBSCRIBED, Clients
@@ -28,7 +30,11 @@ from sapwood.protocol.messages import (
     Unadvertise,
     Unsubscribe,
 )
-from sapwood.protocol.neighbours import Neighbours
+from sapwood.protocol.neighbours import Neighbour, Neighbours
+from sapwood.protocol.optimize.edges.messages import Tell
+from sapwood.protocol.optimize.edges.wishes import Wishes
+from sapwood.protocol.reconfigure.asking import ChangeTree
+from sapwood.protocol.tally import Tally
 from sapwood.routing.algorithms import ALGORITHMS, FLOODING
 from sapwood.routing.strategy import Entry
 from sapwood.routing.table import RoutingTable
@@ -65,6 +71,10 @@ class Core:
         self.advertisements = RoutingTable()
         self.subscriptions = RoutingTable(self.scope)
         self.forwarding = Forwarding(config.remembered_max, self.heads)
+        self.tally = Tally(("edges",)) if config.edges.is_looking else None
+        """What passes through, if anybody wants to know."""
+        self.wishes = Wishes() if config.edges.is_looking else None
+        """How what is wanted changes, if anybody wants to know."""
 
     @property
     def scope(self) -> RoutingTable | None:
@@ -90,9 +100,52 @@ class Core:
             return "the link is not to carry anything" if self.is_held(source) else ""
         if publisher != source:
             return f"published as {publisher!r} by {source!r}: a client publishes as itself"
+        accounts = self.config.accounts
+        if accounts is not None and (reason := accounts.publish_refusal(source, attributes)):
+            return reason
         if not self.config.advertisements_required:
             return ""
         return self.clients.refusal(source, attributes)
+
+    def is_restricted(self, source: str) -> bool:
+        """Whether what a source may send depends on the attributes."""
+        if source not in self.clients:
+            return False
+        accounts = self.config.accounts
+        is_free = accounts is None or accounts.is_free(source)
+        return self.config.advertisements_required or not is_free
+
+    def claim_refusal(self, source: str, kind: str, filter: Filter) -> str:
+        """Why a client may not subscribe to a filter or advertise it; empty if it may."""
+        accounts = self.config.accounts
+        if accounts is None or source not in self.clients:
+            return ""
+        return accounts.claim_refusal(source, kind, filter)
+
+    def change_refusal(self, source: str, message: ChangeTree) -> str:
+        """Why a client may not change the tree in a way; empty if it may."""
+        accounts = self.config.accounts
+        if accounts is None:
+            return ""
+        account = accounts.owner_of_session(source)
+        broker = message.broker or self.id
+        return accounts.administer_refusal(account, message.wish, broker)
+
+    def overreach(self, client: str) -> str:
+        """What a client may not have any more of what it has; empty if it may have all of it."""
+        accounts = self.config.accounts
+        if accounts is None or accounts.owner_of_session(client) is None:
+            return "" if accounts is None else f"no account owns {client!r} any more"
+        for kind in (SUBSCRIBED, ADVERTISED):
+            for filter in dict.fromkeys(self.clients.claims(client, kind).values()):
+                if reason := accounts.claim_refusal(client, kind, filter):
+                    return reason
+        return ""
+
+    def reload(self, config: BrokerConfig) -> None:
+        """Go on with other accounts: what was decided about publications is decided anew."""
+        self.config = msgspec.structs.replace(self.config, accounts=config.accounts)
+        self.forwarding.invalidate()
 
     def is_held(self, source: str) -> bool:
         """Whether a source is a neighbour whose link is not to carry anything."""
@@ -109,30 +162,32 @@ class Core:
     def direct(self) -> bool:
         """Let every edge be routed as it has to be now; whether that was another way.
 
-        With hierarchical routing only the parent is told what to send here, and children send
-        everything. And whatever the variant: as long as a neighbour gets everything, it does not
-        say what it wants, so nobody else can be asked for it; all others have to send everything,
-        too (`check_edge_routing`). As the edges of a tree have no circle, brokers that keep to this
-        agree, from the leaves on, whoever becomes whose parent; and while they do, an edge that
-        has to flood does so before it could be missed.
+        Where neighbours choose (``optimize.edges``) one that has chosen to send everything is not
+        told what to send, either. With hierarchical routing only the parent is told what to send
+        here, and children send everything. And whatever the variant: as long as a neighbour gets
+        everything, it does not say what it wants, so nobody else can be asked for it; all others
+        have to send everything, too (`check_edge_routing`). As the edges of a tree have no circle,
+        brokers that keep to this agree, from the leaves on, whoever becomes whose parent; and while
+        they do, an edge that has to flood does so before it could be missed.
         """
         wrong = self.misrouted()
         for name, sends in wrong:
-            self.neighbours[name].sends = sends
+            self.neighbours[name].direct(sends)
             self.subscriptions.switch(name, sends)
         return bool(wrong)
 
     def misrouted(self) -> list[tuple[str, str]]:
         """The neighbours whose edges have to be routed in another way, and in which."""
         parent = self.tree_parent
-        if parent is None:
+        if parent is None and not self.config.edges.is_auto:
             return []
         is_hierarchical = self.config.is_hierarchical
         flooded = [name for name, one in self.neighbours.items() if one.in_tree and one.is_flooded]
         wrong = []
         for name, one in self.neighbours.items():
-            is_asked = name == parent or not is_hierarchical
-            sends = self.config.routing if is_asked and flooded in ([], [name]) else FLOODING
+            is_asked = not one.is_stopped and (name == parent or not is_hierarchical)
+            usual = one.how if one.how in ALGORITHMS else self.config.routing
+            sends = usual if is_asked and flooded in ([], [name]) else FLOODING
             if one.in_tree and one.sends != sends:
                 wrong.append((name, sends))
         return wrong
@@ -164,6 +219,11 @@ class Core:
         if self.forwarding.neighbours.get(name) != neighbour.is_flooded:
             self.forwarding.open(name, everything=neighbour.is_flooded)
         return self.tell_all() if self.direct() else []
+
+    def is_deaf_to(self, source: str) -> bool:
+        """Whether what a source wants is ignored: a neighbour that gets everything now."""
+        neighbour = self.neighbours.get(source)
+        return neighbour is not None and neighbour.is_stopping
 
     def close(self, name: str) -> None:
         """A neighbour is gone, and all it wanted; it is owed nothing any more."""
@@ -207,6 +267,8 @@ class Core:
         table.add(entry, text)
         if table is self.subscriptions:
             self.forwarding.add(entry)
+            if self.wishes is not None:
+                self.wishes.add(entry)
         else:
             self._advertisements_changed(entry.destination)
 
@@ -216,6 +278,8 @@ class Core:
         if entry is not None:
             if table is self.subscriptions:
                 self.forwarding.remove(destination, entry_id)
+                if self.wishes is not None:
+                    self.wishes.remove(entry)
             else:
                 self._advertisements_changed(destination)
         return entry
@@ -253,11 +317,23 @@ class Core:
         """
         self.direct()
         withheld = self.neighbours.withheld()
+        advertised = _said(self.advertisements, withheld, Advertise, Unadvertise)
+        begun = [*self._announced(withheld, floods=True), *self._begun(withheld)]
+        wanted = _said(self.subscriptions, withheld, Subscribe, Unsubscribe)
+        if self.wishes is not None:
+            self.wishes.note([one.destination for one in wanted])
+        return [*advertised, *begun, *wanted, *self._announced(withheld, floods=False)]
+
+    def _begun(self, withheld: Iterable[str]) -> list[Effect]:
+        """Tell neighbours that flood, and know numbers, that what is wanted follows."""
         return [
-            *_said(self.advertisements, withheld, Advertise, Unadvertise),
-            *self._announced(withheld, floods=True),
-            *_said(self.subscriptions, withheld, Subscribe, Unsubscribe),
-            *self._announced(withheld, floods=False),
+            Send(name, Tell(one.inward_number))
+            for name, one in self.neighbours.items()
+            if one.in_tree
+            and one.announced == FLOODING
+            and not one.floods
+            and one.has_edges
+            and name not in withheld
         ]
 
     def _announced(self, withheld: Iterable[str], *, floods: bool) -> list[Effect]:
@@ -268,7 +344,7 @@ class Core:
                 if not neighbour.in_tree or name in withheld:
                     continue
                 if floods or neighbour.has_announced_flooding:
-                    effects.append(Send(name, EdgeRouting(neighbour.sends)))
+                    effects.append(Send(name, neighbour_routing(neighbour)))
                 neighbour.announced = neighbour.sends
         return effects
 
@@ -307,14 +383,20 @@ class Core:
         return [Record(kind, fields)]
 
 
+def neighbour_routing(neighbour: Neighbour) -> EdgeRouting:
+    """How a neighbour learns what to send here, as it is told."""
+    number = neighbour.inward_number if neighbour.has_edges else 0
+    return EdgeRouting(neighbour.sends, number)
+
+
 def _said(
     table: RoutingTable,
     withheld: list[str],
     begin: type[Subscribe | Advertise],
     end: type[Unsubscribe | Unadvertise],
-) -> list[Effect]:
+) -> list[Send]:
     """The messages that tell neighbours what they are owed and were not told."""
-    effects: list[Effect] = []
+    effects: list[Send] = []
     for neighbour, difference in table.take_differences(withheld):
         for entry_id, filter in difference.subscribe:
             effects.append(Send(neighbour, begin(entry_id, str(filter))))

@@ -25,6 +25,7 @@ class Drop(StrEnum):
     LINK_UNKNOWN = "the end of an unknown link"
     MALFORMED = "malformed"
     NOT_FOR_BROKERS = "a message that is not for a broker"
+    OLD_SWITCH = "of a switch of an edge that is over"
     OTHER_CHANGE = "a message of a change that is not under way"
     OUTSIDE_TREE = "over a link outside the tree"
     REFUSED = "refused"

@@ -13,7 +13,9 @@ from typing import Any, TypeAlias
 import msgspec
 
 from sapwood.errors import SapwoodError
+from sapwood.filters import kinds
 from sapwood.filters.filter import Filter
+from sapwood.filters.values import Value
 from sapwood.protocol.core import Core
 from sapwood.protocol.effects import Effect, Record, Send
 from sapwood.protocol.events import AnythingMissed, NotificationsMissed
@@ -38,6 +40,14 @@ Bounds: TypeAlias = Collection[Filter] | None
 """One of these matches whatever is missing; None if that may be anything."""
 
 
+class Dropped(msgspec.Struct):
+    """What came from one source and was not taken since the last report."""
+
+    count: int = 0
+    filters: dict[Filter, None] = {}
+    """Filters that match it, one for each set of attributes, up to a limit and one more."""
+
+
 class Gaps(Machine):
     """Passes on what was missed to those whom it concerns."""
 
@@ -50,6 +60,8 @@ class Gaps(Machine):
         concerns may not be linked yet."""
         self.passed = 0
         """Reports that were passed on since the last tick."""
+        self.dropped: dict[str, Dropped] = {}
+        """By source: what this broker itself did not take. It is reported later, all together."""
         self._restoration = restoration
 
     def events(self) -> Mapping[type, EventHandler]:
@@ -86,13 +98,30 @@ class Gaps(Machine):
         self.passed += 1
         return self.pass_on(source, message.count, message.link, self._bounds(source, message))
 
+    def drop(self, source: str, attributes: Mapping[str, Value]) -> None:
+        """A notification is not taken from a source, though it may be wanted here."""
+        dropped = self.dropped.setdefault(source, Dropped())
+        dropped.count += 1
+        if len(dropped.filters) <= FILTERS_MAX:
+            equal = {name: kinds.equal(value) for name, value in attributes.items()}
+            dropped.filters[Filter.all_of(equal)] = None
+
+    @property
+    def are_waiting(self) -> bool:
+        """Whether there are reports that were not passed on yet."""
+        return bool(self.held or self.dropped)
+
     def tick(self, now: float) -> list[Effect]:
-        """Pass on what was held, once everybody is here."""
+        """Pass on what was held and report what was dropped, once everybody is here."""
         self.passed = 0
-        if not self.held or self._restoration.is_active:
+        if not self.are_waiting or self._restoration.is_active:
             return []
         held, self.held = self.held, {}
+        dropped, self.dropped = self.dropped, {}
         effects: list[Effect] = []
+        for source, one in dropped.items():
+            bounds = None if len(one.filters) > FILTERS_MAX else list(one.filters)
+            effects += self.pass_on(source, one.count, self._link(source), bounds)
         for (source, link), message in held.items():
             effects += self.pass_on(source, message.count, link, self._bounds(source, message))
         return effects
@@ -146,7 +175,7 @@ class Gaps(Machine):
             if name != source and self._is_concerned(name, tested)
         ]
         effects: list[Effect] = [Send(name, message) for name in concerned]
-        if core.config.recording:
+        if core.config.recording or core.config.noting:
             what = f"{count} notifications given up on {link}"
             effects.append(Record("missed", {"source": source, "message": what}))
         return effects

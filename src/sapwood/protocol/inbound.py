@@ -21,6 +21,7 @@ from sapwood.protocol.forwarding import (
     Forwarding,
 )
 from sapwood.protocol.messages import Refused
+from sapwood.protocol.tally import Tally
 from sapwood.wire.frames import (
     CONTROL,
     ENVELOPE_SIZE,
@@ -78,8 +79,8 @@ class Admission(NamedTuple):
     """What follows from that, for a notification with a sequence number."""
     control: Callable[[str, bytes, float], list[Effect]]
     """Takes the body of a control message from a source."""
-    restricts_clients: bool
-    """Whether what a client may publish depends on the attributes."""
+    is_restricted: Callable[[str], bool]
+    """Whether what a source may send depends on the attributes."""
     crossed: Callable[[], None]
     """Takes note that a publisher's notifications come from more than one source."""
     aside: Callable[[str, bytes, float], list[Effect]] | None = None
@@ -90,8 +91,15 @@ class FrameReader:
     """Reads the frames that neighbours and clients send."""
 
     def __init__(
-        self, forwarding: Forwarding, admission: Admission, drops: Drops, decode: DecodeHead
+        self,
+        forwarding: Forwarding,
+        admission: Admission,
+        drops: Drops,
+        decode: DecodeHead,
+        tally: Tally | None = None,
     ) -> None:
+        self._tally = tally
+        """Where what is read is counted, if it is."""
         self._forwarding = forwarding
         self._known = forwarding.known
         self._admission = admission
@@ -125,6 +133,10 @@ class FrameReader:
                 if plan is not None:
                     everyone, without = plan
                     destinations = without.get(source, everyone)
+                    if self._tally is not None:
+                        cell = self._tally[source][destinations]
+                        cell[0] += 1
+                        cell[1] += size
                     return [Forward(destinations, data, 1)] if destinations else []
         return self._read_new(source, data, body_at)
 
@@ -136,6 +148,8 @@ class FrameReader:
                 return self._drops.count(rejection, source)
         frame = Frame(NOTIFICATION, 0, HEADER_SIZE, body_at, len(data))
         destinations, effects = self._destinations(source, data, frame)
+        if destinations or not effects:
+            self._count(source, destinations, 1, len(data))
         return [Forward(destinations, data, 1)] if destinations else effects
 
     def _read_many(self, source: str, data: bytes, now: float) -> list[Effect]:
@@ -149,6 +163,13 @@ class FrameReader:
         if is_long and not self._is_restricted(source):
             return self._route(source, data, now)
         return self._scan(source, data, now)
+
+    def _count(self, source: str, destinations: Destinations, number: int, size: int) -> None:
+        """Count a run of notifications."""
+        if self._tally is not None and number:
+            cell = self._tally[source][destinations]
+            cell[0] += number
+            cell[1] += size
 
     def _remembered(
         self, source: str, data: bytes, head_at: int, body_at: int
@@ -176,6 +197,7 @@ class FrameReader:
         effects: list[Effect] = []
         run, run_start, run_count = NOWHERE, 0, 0
         at, end, learned = 0, len(data), 0
+        nowhere, nowhere_size = 0, 0
         while at + HEADER_SIZE <= end:
             kind, body, head = _unpack(data, at)
             body_at = at + HEADER_SIZE + head
@@ -195,12 +217,18 @@ class FrameReader:
             if destinations is not run and destinations != run:
                 if run:
                     effects.append(Forward(run, data[run_start:at], run_count))
+                    self._count(source, run, run_count, at - run_start)
                 run, run_start, run_count = destinations, at, 0
             run_count += 1
+            if not destinations and kind == NOTIFICATION and not others:
+                nowhere += 1
+                nowhere_size += following - at
             effects += others
             at = following
         if run:
             effects.append(Forward(run, data[run_start:at], run_count))
+            self._count(source, run, run_count, at - run_start)
+        self._count(source, NOWHERE, nowhere, nowhere_size)
         if at < end:
             effects += self._malformed(source, f"a frame is cut off after {end - at} bytes")
         return effects
@@ -210,6 +238,7 @@ class FrameReader:
         effects: list[Effect] = []
         run, run_start, run_count = NOWHERE, 0, 0
         at, end, is_trusted = 0, len(data), True
+        nowhere, nowhere_size = 0, 0
         while at < end:
             router = self._forwarding.router
             runs, following = router.route(source, data, at, now, stops=is_trusted)
@@ -219,7 +248,7 @@ class FrameReader:
             undecided = _undecided(data, runs)
             if len(undecided) > 1:
                 self._learn(source, data, undecided)
-            for number, start, _, count in runs:
+            for number, start, run_end, count in runs:
                 others: list[Effect] = []
                 if number < 0:
                     destinations, others = self._look_at(source, data, start, now)
@@ -227,15 +256,21 @@ class FrameReader:
                 else:
                     everyone, without = plans[number]
                     destinations = without.get(source, everyone)
+                    if not destinations:
+                        nowhere += count
+                        nowhere_size += run_end - start
                 if destinations is not run and destinations != run:
                     if run:
                         effects.append(Forward(run, data[run_start:start], run_count))
+                        self._count(source, run, run_count, start - run_start)
                     run, run_start, run_count = destinations, start, 0
                 run_count += count
                 effects += others
             at = following
         if run:
             effects.append(Forward(run, data[run_start:at], run_count))
+            self._count(source, run, run_count, at - run_start)
+        self._count(source, NOWHERE, nowhere, nowhere_size)
         if at < end:
             effects += self._malformed(source, f"a frame is cut off after {end - at} bytes")
         return effects
@@ -298,7 +333,7 @@ class FrameReader:
 
     def _is_restricted(self, source: str) -> bool:
         """Whether what a source may send depends on the attributes."""
-        return self._admission.restricts_clients and self._admission.is_client(source)
+        return self._admission.is_restricted(source)
 
     def _learn(self, source: str, data: bytes, spans: Iterable[Span]) -> None:
         """Decide about many unknown notifications at once, given by where their heads are.

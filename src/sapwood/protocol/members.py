@@ -52,7 +52,7 @@ class Members(Core):
         name = event.neighbour
         sends = check_algorithm(event.sends or self.config.routing)
         receives = check_algorithm(event.receives or self.config.routing)
-        announced = "" if self.config.is_hierarchical else sends
+        announced = "" if self.config.says_routing else sends
         if name == self.id or name in self.clients:
             return self.drops.count(Drop.LINK_IMPOSSIBLE, name)
         keeps = (
@@ -64,7 +64,7 @@ class Members(Core):
         effects: list[Effect] = []
         if not keeps and name in self.neighbours:
             effects += self._link_down(LinkDown(name), now)
-        elif keeps and self.tree_parent is not None and self.neighbours[name].is_flooded:
+        elif keeps and self._may_say_routing and self.neighbours[name].is_flooded:
             receives = FLOODING  # it wanted everything, and has not said yet that it does not
         self.neighbours[name] = Neighbour(
             event.in_tree,
@@ -127,6 +127,11 @@ class Members(Core):
             effects += self.hold_link(name, now)
         return [*effects, *self._all(lambda machine: machine.line_up(name, now))]
 
+    @property
+    def _may_say_routing(self) -> bool:
+        """Whether a neighbour that gets everything says when it does not have to any more."""
+        return self.tree_parent is not None or self.config.edges.is_auto
+
     # Links of the tree
 
     def enter_tree(self, name: str, now: float) -> list[Effect]:
@@ -151,6 +156,8 @@ class Members(Core):
         """A link is part of the tree no longer, and stays for what is under way over it."""
         neighbour = self.neighbours[name]
         neighbour.in_tree, neighbour.is_away = False, not neighbour.is_connected
+        if self.config.edges.is_auto:
+            neighbour.forget_switches(self.config.routing)
         return self._all(lambda machine: machine.link_down(name, now))
 
     def keep_link(self, name: str, now: float) -> list[Effect]:

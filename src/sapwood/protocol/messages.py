@@ -13,6 +13,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from sapwood.protocol.naming import MessageBase, Name
+from sapwood.protocol.optimize.edges.messages import EdgeMessage, Number
 from sapwood.protocol.reconfigure.asking import ChangeTree, TreeChangeEnded, TreeChangeProgress
 from sapwood.protocol.reconfigure.messages import ChangeMessage
 from sapwood.wire.control import ControlCodec
@@ -155,6 +156,8 @@ class EdgeRouting(MessageBase, frozen=True):
     """
 
     routing: Name
+    number: Number = 0
+    """Of the switch that led to it."""
 
 
 class TableComplete(MessageBase, frozen=True):
@@ -192,6 +195,8 @@ class Refresh(MessageBase, frozen=True):
     advertisements: Digest = b""
     is_complete: bool = True
     """Whether the sender has told its whole table since its last restart, as `TableComplete`."""
+    number: Number = 0
+    """Of the switch that led to the routing."""
 
 
 class Repeat(MessageBase, frozen=True):
@@ -343,6 +348,7 @@ Message: TypeAlias = (
     | TreeChangeProgress
     | TreeChangeEnded
     | ChangeMessage
+    | EdgeMessage
 )
 
 CODEC: ControlCodec[Message] = ControlCodec(Message)

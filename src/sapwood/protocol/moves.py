@@ -2,8 +2,8 @@
 
 The broker at which a client arrives tells everybody (`ClientMoved`), and from then on its
 publications are taken only from that direction (``fences``). A broker that had the client before
-dismisses it. What is dropped because of that is reported to those whom it would have concerned,
-some time later and all together.
+dismisses it. What is dropped because of that is reported to those whom it would have concerned
+(``gaps``).
 """
 
 from __future__ import annotations
@@ -13,39 +13,20 @@ from typing import Any, Final
 
 import msgspec
 
-from sapwood.filters import kinds
-from sapwood.filters.filter import Filter
-from sapwood.filters.values import Value
-from sapwood.protocol.core import Core
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import Dismiss, Effect, Send
 from sapwood.protocol.events import ClientArrived
 from sapwood.protocol.fences import Fence
-from sapwood.protocol.gaps import FILTERS_MAX, Gaps
 from sapwood.protocol.machine import EventHandler, Machine, MessageHandler
 from sapwood.protocol.messages import ClientMoved
 
 REASON: Final = "the client goes on at another broker"
 
 
-class Stale(msgspec.Struct):
-    """What was dropped of one source since the last report."""
-
-    count: int = 0
-    filters: dict[Filter, None] = {}
-    """Filters that match it, one for each set of attributes, up to a limit and one more."""
-
-
 class Moves(Machine):
     """Tells of clients that moved here, and keeps out what they left elsewhere."""
 
     name = "moves"
-
-    def __init__(self, core: Core, gaps: Gaps) -> None:
-        super().__init__(core)
-        self.stale: dict[str, Stale] = {}
-        """By source, since the last tick."""
-        self._gaps = gaps
 
     def events(self) -> Mapping[type, EventHandler]:
         """A client was somewhere else before."""
@@ -139,25 +120,6 @@ class Moves(Machine):
             if fence.source == neighbour
         ]
         return [*self.link_up(neighbour, now), *behind]
-
-    # What is dropped
-
-    def dropped(self, source: str, attributes: Mapping[str, Value]) -> None:
-        """A notification was stale: it will be reported."""
-        stale = self.stale.setdefault(source, Stale())
-        stale.count += 1
-        if len(stale.filters) <= FILTERS_MAX:
-            equal = {name: kinds.equal(value) for name, value in attributes.items()}
-            stale.filters[Filter.all_of(equal)] = None
-
-    def tick(self, now: float) -> list[Effect]:
-        """Report what was dropped."""
-        stale, self.stale = self.stale, {}
-        effects: list[Effect] = []
-        for source, one in stale.items():
-            bounds = None if len(one.filters) > FILTERS_MAX else list(one.filters)
-            effects += self._gaps.pass_on(source, one.count, f"{source}-{self.core.id}", bounds)
-        return effects
 
     # Looking
 

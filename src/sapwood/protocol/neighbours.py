@@ -20,8 +20,18 @@ MOVES = "moves"
 """The feature of a client whose stream may go on at another broker, and of brokers that hand
 clients over to each other."""
 
+EDGES = "edges"
+"""The feature of a neighbour that numbers the switches of an edge, and may choose to flood."""
+
 HOP_LEASE = "hop-lease"
 """The feature of a neighbour that tells every entry again, and removes what is not told again."""
+
+
+STEADY, TAKING, STOPPING = "", "taking", "stopping"
+"""Where the edge to a neighbour is in a switch: nowhere; the neighbour tells what it wants, and
+still gets everything; it gets everything, and may not know it yet, so what it tells is ignored."""
+
+PHASES = (STEADY, TAKING, STOPPING)
 
 
 def refresh_features(scheme: str) -> tuple[str, ...]:
@@ -56,6 +66,20 @@ class Neighbour(msgspec.Struct):
     """Whether frames have come from it between the last two ticks."""
     is_frozen: bool = False
     """Whether it is told nothing for the time being, though it can be reached."""
+    how: str = ""
+    """By which algorithm it is told what is wanted here, if it is; empty: as set for all."""
+    is_stopped: bool = False
+    """Whether the neighbour has chosen to send everything here."""
+    inward_number: int = 0
+    """Of the last switch of the edge from the neighbour, of `sends`."""
+    is_confirmed: bool = False
+    """Whether the neighbour has said that it filters by what it was told since that switch."""
+    outward_number: int = 0
+    """Of the last switch of the edge to the neighbour, of `receives`."""
+    outward_phase: str = STEADY
+    """Where that switch is."""
+    unsettled: int = 0
+    """Comparisons that came from it in a row while that switch was not complete."""
 
     @property
     def floods(self) -> bool:
@@ -76,6 +100,30 @@ class Neighbour(msgspec.Struct):
     def is_flooded(self) -> bool:
         """Whether the neighbour gets everything."""
         return self.receives == FLOODING
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether what the neighbour tells is ignored: it gets everything."""
+        return self.outward_phase == STOPPING
+
+    @property
+    def has_edges(self) -> bool:
+        """Whether the neighbour numbers the switches of edges."""
+        return EDGES in self.features
+
+    def direct(self, sends: str) -> None:
+        """Let the neighbour learn in another way what to send here; a switch gets a number."""
+        if (sends == FLOODING) != self.floods:
+            self.inward_number += 1
+            self.is_confirmed = False
+        self.sends = sends
+
+    def forget_switches(self, routing: str) -> None:
+        """Let both edges be as they are at first: what they were chosen for is over."""
+        self.sends = self.receives = routing
+        self.announced, self.how, self.outward_phase = "", "", STEADY
+        self.inward_number = self.outward_number = self.unsettled = 0
+        self.is_stopped = self.is_confirmed = False
 
     @property
     def is_withheld(self) -> bool:

@@ -48,6 +48,7 @@ from sapwood.protocol.link.orders import Orders
 from sapwood.protocol.link.overflow import EXCESS_MAX, Overflow
 from sapwood.protocol.link.peer import Peer
 from sapwood.protocol.link.placing import Placing
+from sapwood.protocol.link.reloading import reload
 from sapwood.protocol.link.rows import Rows
 from sapwood.protocol.link.states import LineState
 from sapwood.protocol.link.stopping import Stopping
@@ -64,7 +65,9 @@ from sapwood.protocol.ports import (
     Disconnected,
     DriverEffect,
     DriverEvent,
+    Reload,
     Restart,
+    SecretVerified,
     Stop,
     Stopped,
     Unsent,
@@ -137,8 +140,6 @@ class Node:
     def __repr__(self) -> str:
         return f"<node {self.config.id}.{self.config.session}>"
 
-    # The door
-
     def handle(self, event: DriverEvent, now: float) -> list[DriverEffect]:
         """Take an event; what the driver has to do because of it, in order."""
         if type(event) is Data:
@@ -156,8 +157,7 @@ class Node:
             line = self.lines.get(connection)
             if line is None:
                 return [Abort(connection, "nobody knows this connection")]
-            line.heard_at = now
-            peer = line.peer
+            line.heard_at, peer = now, line.peer
             if peer is not None and self.peers.get(peer.name) is not peer:
                 raise RuntimeError(f"{line} belongs to {peer}, whom nobody knows")
             kind = -1 if peer is None or line.rest else only_kind(data)
@@ -189,9 +189,8 @@ class Node:
             self._look_ahead(now)
         elif self._acknowledge_at < self.deadline:
             self.deadline = self._acknowledge_at
-        effects, self._effects = self._effects, []
-        if type(effects) is not list:
-            effects = []
+        effects = self._effects if type(self._effects) is list else []
+        self._effects = []
         if self._to_write:
             for line in self._to_write:
                 try:
@@ -281,7 +280,7 @@ class Node:
         self.admission.forget(line)
         if was_calling:
             self.dialing.lost(line, event.reason or "closed by the other side", now)
-        self.membership.lost(line, now)
+        self.membership.lost(line, now, event.reason or "closed by the other side")
         self.dialing.tick(now)
 
     def close(self, line: Line, goodbye: Goodbye, now: float, *, lingers: bool = False) -> None:
@@ -295,7 +294,7 @@ class Node:
         if goodbye.code == PROTOCOL and line.peer is not None:
             goodbye = self.checking.broke(line.peer, goodbye, now, was_told=False)
         self.say(line, goodbye, now)
-        self._end(line, now)
+        self._end(line, now, goodbye.reason or goodbye.code)
         self.do(Write(line.number, line.take()))
         line.lingers = lingers
         if self.stopping is None and not lingers:
@@ -305,15 +304,15 @@ class Node:
         """End a line at once."""
         if line.state is not LineState.CLOSING:
             line.out.clear()
-            self._end(line, now)
+            self._end(line, now, reason)
             self.do(Abort(line.number, reason))
 
-    def _end(self, line: Line, now: float) -> None:
+    def _end(self, line: Line, now: float, reason: str) -> None:
         line.advance("end")
         line.ended_at = now
         self.changed = True
         self.admission.forget(line)
-        self.membership.lost(line, now)
+        self.membership.lost(line, now, reason)
 
     def say(self, line: Line, message: LinkMessage, now: float) -> None:
         """Say something about a connection to its other end."""
@@ -448,7 +447,7 @@ class Node:
                 self._forward(effect, source, now)  # type: ignore[arg-type]
                 continue
             self.changed = True
-            if not self.orders.carry_out(effect, now) and self._is_recording:
+            if not self.orders.carry_out(effect, now):
                 at = now if recorded_at is None else recorded_at
                 self.rows.asked(effect, at)  # type: ignore[arg-type]
 
@@ -593,6 +592,8 @@ class Node:
         DialFailed: lambda self, event, now: self.dialing.failed(event, now),
         Unsent: lambda self, event, now: self.overflow.unsent(event, now),
         Tick: _tick,
+        SecretVerified: lambda self, event, now: self.admission.verified(event, now),
+        Reload: reload,
         Stop: lambda self, event, now: self.ending.begin(now),
         ChangeRequested: bring,
     }

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
+from sapwood.protocol.accounts import Accounts
 from sapwood.protocol.config import BrokerConfig
 from sapwood.protocol.link.handshake import CHECKS, NEVER, SILENCE_SECONDS_MAX, said_routing
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
-from sapwood.protocol.neighbours import MOVES, REFRESH, RESTART, refresh_features
+from sapwood.protocol.neighbours import EDGES, MOVES, REFRESH, RESTART, refresh_features
+from sapwood.protocol.optimize.edges.settings import FIXED, EdgeRoutingSettings
 from sapwood.protocol.ports import Hint
 from sapwood.protocol.stabilize.beacon import BEACONS
 from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
 from sapwood.routing.algorithms import FLOODING, HIERARCHICAL, PEER_TO_PEER
+
+RELOADABLE: Final = ("token", "accounts", "account", "secret", "require_certificate", "client")
+"""What may change while a node is running (`Reload`)."""
 
 
 class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,6 +28,12 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     session: int = 1
     network: str = "sapwood"
     token: str = ""
+    """The shared secret. Where there are accounts, nobody is asked for it."""
+    accounts: Accounts | None = None
+    """Who may log in, and what they may do; None: whoever has the token may do everything."""
+    account: str = ""
+    secret: str = ""
+    """The account of this broker where it dials, and its secret."""
     require_certificate: bool = False
     """Whether whoever connects must show a certificate; a broker one with its id in it."""
     joins: tuple[str, ...] = ()
@@ -61,12 +74,21 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     client: ClientLimits = ClientLimits()
     stabilization: StabilizationSettings = StabilizationSettings()
     tree: TreeSettings = TreeSettings()
+    edges: EdgeRoutingSettings = FIXED
     raises_faults: bool = True
     """Whether an exception where there must be none is raised, as tests and simulations want it. A
     live broker takes it for a fault of its own state, which it mends, or of a stream, which begins
     anew."""
     recording: bool = False
     """Whether rows for a trace are among the effects."""
+    noting: bool = False
+    """Whether notes for a log are."""
+
+    @property
+    def credentials(self) -> dict[str, str]:
+        """What this node shows to those whom it dials."""
+        shown = {"token": self.token, "account": self.account, "secret": self.secret}
+        return {kind: text for kind, text in shown.items() if text}
 
     @property
     def routing_said(self) -> str:
@@ -92,7 +114,7 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
         if is_client:
             return (CHECKS, MOVES) if scheme == "off" else (CHECKS, REFRESH, MOVES)
         tree = (BEACONS,) if self.tree.protocol == BEACONS else ()
-        return (RESTART, CHECKS, *tree, *refresh_features(scheme), MOVES)
+        return (RESTART, CHECKS, *tree, *refresh_features(scheme), MOVES, EDGES)
 
     def refresh_seconds(self, *, is_client: bool) -> float:
         """How often tables are compared, with clients or with brokers; zero for never."""
@@ -118,6 +140,7 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
             admin=self.admin,
             release=self.release,
             recording=self.recording,
+            noting=self.noting,
             expected=self.expected,
             expected_parent=self.expected_parent,
             book=self.book,
@@ -125,6 +148,8 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
             away_seconds=self.link.away_seconds,
             stabilization=self.stabilization,
             tree=self.tree,
+            edges=self.edges,
             client_refresh_seconds=self.client.refresh_seconds,
             raises_faults=self.raises_faults,
+            accounts=self.accounts,
         )

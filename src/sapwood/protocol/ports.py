@@ -14,7 +14,7 @@ does not know is for whoever started the driver.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -71,12 +71,35 @@ class Unsent(_Event, frozen=True):
     size: int
 
 
+class SecretVerified(_Event, frozen=True):
+    """Whether the secret that somebody showed over a connection is right (`VerifySecret`)."""
+
+    connection: int
+    is_right: bool
+
+
+class Reload(_Event, frozen=True):
+    """Settings have changed that can while a node is running: `RELOADABLE` of `NodeConfig`."""
+
+    config: Any
+    """A `NodeConfig`, of which the rest is not looked at."""
+
+
 class Stop(_Event, frozen=True):
     """End in an orderly way; the last effect will be `Stopped`."""
 
 
 DriverEvent: TypeAlias = (
-    Connected | Data | Disconnected | DialFailed | Unsent | Tick | Stop | ChangeRequested
+    Connected
+    | Data
+    | Disconnected
+    | DialFailed
+    | Unsent
+    | SecretVerified
+    | Tick
+    | Reload
+    | Stop
+    | ChangeRequested
 )
 
 
@@ -110,6 +133,17 @@ class Dial(_Effect, frozen=True):
 
     dial: int
     address: str
+
+
+class VerifySecret(_Effect, frozen=True):
+    """See whether a secret belongs to one of some hashes (`sapwood.protocol.hashing.is_right`).
+
+    That takes a while, so it is done beside everything else. Answer with `SecretVerified`.
+    """
+
+    connection: int
+    hashes: tuple[str, ...]
+    secret: str
 
 
 class Row(_Effect, frozen=True):
@@ -189,6 +223,18 @@ class Restart(_Effect, frozen=True):
     reason: str
 
 
+Level: TypeAlias = Literal["debug", "info", "warning", "error"]
+
+
+class Note(_Effect, frozen=True):
+    """Write something into the log that an operator reads, if one is kept (`NodeConfig.noting`)."""
+
+    level: Level
+    event: str
+    """What happened, in a word or two, always the same for the same kind of thing."""
+    fields: dict[str, Any]
+
+
 class Stopped(_Effect, frozen=True):
     """Everything has been said; the process may end."""
 
@@ -198,6 +244,7 @@ DriverEffect: TypeAlias = (
     | Close
     | Abort
     | Dial
+    | VerifySecret
     | Row
     | ClientOrder
     | Joined
@@ -206,6 +253,7 @@ DriverEffect: TypeAlias = (
     | ChangeAnswered
     | RememberBook
     | Restart
+    | Note
     | Stopped
 )
 

@@ -19,14 +19,13 @@ from sapwood.protocol.events import RoutingChanged
 from sapwood.protocol.machine import EventHandler, Machine, MessageHandler
 from sapwood.protocol.messages import (
     Advertise,
-    EdgeRouting,
     Refused,
     Subscribe,
     Unadvertise,
     Unsubscribe,
 )
 from sapwood.protocol.settling import Settling
-from sapwood.routing.algorithms import ALGORITHMS, FLOODING, check_algorithm
+from sapwood.routing.algorithms import FLOODING, check_algorithm
 from sapwood.routing.strategy import Entry
 
 _ENDS = {SUBSCRIBED: "unsubscribed", ADVERTISED: "unadvertised"}
@@ -57,18 +56,22 @@ class Subscribing(Machine):
         }
 
     def from_neighbours(self) -> Mapping[type, MessageHandler]:
-        """The same from neighbours, and how to learn what they want."""
-        return {**self.from_clients(), EdgeRouting: self._edge_routing}
+        """The same from neighbours."""
+        return self.from_clients()
 
     # Subscriptions and advertisements
 
     def _subscribe(self, source: str, message: Subscribe, now: float) -> list[Effect]:
+        if self.core.is_deaf_to(source):
+            return []
         return self._begin(source, message, now, SUBSCRIBED)
 
     def _advertise(self, source: str, message: Advertise, now: float) -> list[Effect]:
         return self._begin(source, message, now, ADVERTISED)
 
     def _unsubscribe(self, source: str, message: Unsubscribe, now: float) -> list[Effect]:
+        if self.core.is_deaf_to(source):
+            return []
         return self._end(source, message, now, SUBSCRIBED)
 
     def _unadvertise(self, source: str, message: Unadvertise, now: float) -> list[Effect]:
@@ -87,6 +90,8 @@ class Subscribing(Machine):
             filter = core.parse(message.filter)
         except SapwoodError as problem:
             return self._malformed(source, problem, message.request)
+        if reason := core.claim_refusal(source, kind, filter):
+            return self.refused(source, reason, message.request)
         entry_id = self.entry_id(source, message.id)
         effects: list[Effect] = []
         if table.get(source, entry_id) != filter:
@@ -150,6 +155,11 @@ class Subscribing(Machine):
         if not request or source not in self.core.clients:
             return []
         return self._settling.request(source, request, kind, entry_id, now)
+
+    def refused(self, source: str, reason: str, request: int = 0) -> list[Effect]:
+        """A client asks for what it may not have: it is told why, and nothing changes."""
+        refusal = Send(source, Refused(reason, request))
+        return [*self.core.drops.count(Drop.REFUSED, source), refusal]
 
     def _malformed(self, source: str, problem: SapwoodError, request: int) -> list[Effect]:
         effects = self.core.drops.count(Drop.MALFORMED, source)
@@ -216,7 +226,7 @@ class Subscribing(Machine):
             return core.drops.count(Drop.LINK_UNKNOWN, event.neighbour)
         if event.sends != FLOODING:
             self._check_no_other_is_flooded(event)
-        neighbour.sends = event.sends
+        neighbour.direct(event.sends)
         core.subscriptions.switch(event.neighbour, event.sends)
         return core.tell_all()
 
@@ -229,12 +239,6 @@ class Subscribing(Machine):
                     f"{self.core.id} -> {name} floods, so {self.core.id} does not learn what to "
                     f"ask {event.neighbour} for; change {self.core.id} -> {name} first"
                 )
-
-    def _edge_routing(self, source: str, message: EdgeRouting, now: float) -> list[Effect]:
-        """A neighbour has to get everything from now on, or what it wants."""
-        if source not in self.core.neighbours or message.routing not in ALGORITHMS:
-            return self.core.drops.count(Drop.MALFORMED, source)
-        return self.core.route(source, message.routing)
 
     # What is recorded: in the terms of clients; what neighbours tell is not
 

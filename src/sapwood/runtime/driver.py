@@ -61,7 +61,7 @@ class Driver:
             Dial: self._begin_dial,
         }
         """By kind of effect; all others but `Write` are handed on."""
-        self._tls = tls
+        self.tls = tls
         self._numbers = itertools.count(1)
         self._endpoints: dict[int, Endpoint] = {}
         """All connections that are there, those included that are about to end."""
@@ -225,7 +225,7 @@ class Driver:
             return made[0]
 
         loop = asyncio.get_running_loop()
-        tls = (self._tls or client_context()) if address.tls else None
+        tls = (self.tls or client_context()) if address.tls else None
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 await loop.create_connection(make, address.host, address.port, ssl=tls)

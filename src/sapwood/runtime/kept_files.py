@@ -41,8 +41,11 @@ class KeptFiles:
                 replace(self._folder / name, msgspec.json.encode(said).decode())
 
 
-def replace(path: Path, text: str) -> None:
-    """Write a file in place of the one that is there."""
+def replace(path: Path, text: str, mode: int | None = None) -> None:
+    """Write a file in place of the one that is there; `mode` says who may read it."""
     making = path.with_suffix(".tmp")
-    making.write_text(text)
+    if mode is not None:
+        making.unlink(missing_ok=True)
+        making.touch(mode)
+    making.write_text(text, encoding="utf-8")
     making.replace(path)

@@ -18,6 +18,7 @@ from sapwood.fastpath.warm import exercise
 from sapwood.matching import preload
 from sapwood.protocol.node import Node
 from sapwood.runtime.config.settings import Settings
+from sapwood.runtime.reloading import Load, Reloading
 from sapwood.runtime.server import Server
 from sapwood.wire.scan import use_for_long_reads
 
@@ -31,16 +32,23 @@ _FORCED: Final = 130
 
 
 def run_broker(
-    settings: Settings, tell: Tell, *, stop_with_stdin: bool = False, spoil: Spoil | None = None
+    settings: Settings,
+    tell: Tell,
+    *,
+    stop_with_stdin: bool = False,
+    spoil: Spoil | None = None,
+    load: Load | None = None,
 ) -> None:
     """Run one broker on an event loop of its own, until SIGTERM or SIGINT.
 
     A second signal ends the process at once. With `stop_with_stdin` it also stops when its
     standard input ends, so that it does not outlive the program that started it. `spoil` corrupts
-    its state on request, where the settings allow that.
+    its state on request, where the settings allow that. `load` reads its settings again at SIGHUP;
+    without it, that signal changes accounts and certificates only.
     """
     _warm(settings, tell)
-    uvloop.run(_serve(Server(settings, tell, spoil), tell, stop_with_stdin))
+    server = Server(settings, tell, spoil)
+    uvloop.run(_serve(server, tell, load or (lambda: settings), stop_with_stdin))
 
 
 def _warm(settings: Settings, tell: Tell) -> None:
@@ -57,9 +65,11 @@ def _warm(settings: Settings, tell: Tell) -> None:
     patience.cancel()
 
 
-async def _serve(server: Server, tell: Tell, stop_with_stdin: bool) -> None:
+async def _serve(server: Server, tell: Tell, load: Load, stop_with_stdin: bool) -> None:
     stopped = asyncio.Event()
     _stop_on_signals(stopped, tell)
+    reloading = Reloading(server, load, tell)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloading.begin)
     if stop_with_stdin:
         _stop_with_stdin(stopped)
     await server.start()
@@ -105,8 +115,8 @@ async def _join(server: Server) -> None:
 def _places(server: Server) -> str:
     """Where a broker can be found."""
     where = "only dials" if server.address is None else f"listens on {server.address}"
-    admin = server.admin.address if server.admin is not None else None
-    return where if admin is None else f"{where}, admin on http://{admin.host}:{admin.port}"
+    admin = server.admin.url if server.admin is not None else ""
+    return f"{where}, admin on {admin}" if admin else where
 
 
 def _stop_on_signals(stopped: asyncio.Event, tell: Tell) -> None:

@@ -9,37 +9,53 @@ from __future__ import annotations
 import asyncio
 import errno
 import secrets
+import ssl
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from sapwood.errors import ListenError, RefusedError, UnreachableError
+from sapwood.protocol.accounts import Accounts
 from sapwood.protocol.link.line import HANDSHAKE_SECONDS
 from sapwood.protocol.node import Node
+from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.ports import (
     ClientOrder,
     Joined,
     JoinFailed,
+    Note,
+    Reload,
     Remember,
     RememberBook,
     Restart,
     Row,
     Stop,
     Stopped,
+    VerifySecret,
 )
 from sapwood.runtime.address import Address, parse_address, parse_admin
 from sapwood.runtime.admin.rates import Rates
 from sapwood.runtime.admin.status import Status
 from sapwood.runtime.admin.status_taker import StatusTaker
 from sapwood.runtime.clock import Clock
+from sapwood.runtime.config.accounts import read_accounts
 from sapwood.runtime.config.node import node_config
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.data_directory import DataDirectory
 from sapwood.runtime.driver import Driver
-from sapwood.runtime.tls import client_context, exposure, server_context
+from sapwood.runtime.logs import Log
+from sapwood.runtime.tls import (
+    admin_uses_tls,
+    client_context,
+    exposure,
+    renew,
+    server_context,
+)
 from sapwood.runtime.tracing import TICK_SECONDS as TRACE_SECONDS
 from sapwood.runtime.tracing import Tracer
+from sapwood.runtime.verifying import Verifier
 from sapwood.trace.columns.frames import Frames
 from sapwood.trace.schema import RunSettings
 
@@ -66,12 +82,15 @@ class Server:
         self.admin: Admin | None = None
         self.clock = Clock()
         self._tell = tell
+        self.log = make_log(settings)
         self._spoil = spoil if settings.admin_faults else None
+        self.accounts = read_accounts(settings.accounts)
         self._data = DataDirectory(settings, lambda text: tell(f"broker {settings.id}: {text}"))
         session = self._data.next_session()
         self.node = self._new_node(session)
         self._tls = server_context(settings.tls)
         self.driver = Driver(self.node, self.clock, self._do, client_context(settings.tls))
+        self.verifier = Verifier(self.driver.bring)
         self.tracer = make_tracer(settings, session)
         self._first: dict[str, asyncio.Future[None]] = {}
         """By address to join: done with the first link, or with the reason why there is none."""
@@ -89,6 +108,8 @@ class Server:
             RememberBook: self._data.note_book,
             Stopped: lambda effect: self._stopped.set(),
             Restart: self._restart,
+            Note: lambda note: self.log.note(note.level, note.event, note.fields),
+            VerifySecret: self.verifier.verify,
         }
 
     @property
@@ -171,10 +192,20 @@ class Server:
         if self._server is not None:
             self._server.close()
         await self.driver.close()
+        self.verifier.close()
         if self.tracer is not None:
             await asyncio.to_thread(self.tracer.close, self.clock.now())
         if self.admin is not None:
             await self.admin.stop()
+
+    def reload(self, new: Settings, accounts: Accounts | None, tls: ssl.SSLContext) -> None:
+        """Go on with other settings (``reloading``), all of which were checked."""
+        for context in (self._tls, None if self.admin is None else self.admin.tls):
+            if context is not None:
+                renew(context, new.tls)
+        self.settings, self.accounts, self.driver.tls = new, accounts, tls
+        self._status = StatusTaker(self.node, new, self._rates, self.tracer)
+        self.driver.bring(Reload(self._config(self.node.config.session)))
 
     # What the node asks for
 
@@ -184,16 +215,18 @@ class Server:
     def _restart(self, effect: Restart) -> None:
         """Begin a new session in this process: the state of the old one was impossible."""
         self._tell(f"broker {self.settings.id}: begins a new session: {effect.reason}")
+        self.log.note("error", "new session", {"reason": effect.reason})
         self.node = self._new_node(self._data.next_session())
         self._status = StatusTaker(self.node, self.settings, self._rates, self.tracer)
         self.driver.replace(self.node)
 
-    def _new_node(self, session: int) -> Node:
+    def _config(self, session: int) -> NodeConfig:
         data = self._data
-        config = node_config(
-            self.settings, session, data.neighbours, data.was_part, data.former, data.book
-        )
-        return Node(config, Random(), secrets.token_hex)
+        kept = (data.neighbours, data.was_part, data.former, data.book)
+        return node_config(self.settings, session, *kept, self.accounts)
+
+    def _new_node(self, session: int) -> Node:
+        return Node(self._config(session), Random(), secrets.token_hex)
 
     def _record(self, row: Row) -> None:
         if self.tracer is not None:
@@ -241,13 +274,17 @@ class Server:
             raise ListenError(f"cannot listen on {address}: {what}") from None
 
     async def _start_admin(self, address: Address) -> None:
-        from sapwood.runtime.admin.endpoint import Admin  # noqa: PLC0415 - a web server, if one is wanted
+        from sapwood.runtime.admin.door import Door  # noqa: PLC0415 - a web server, if one is wanted
+        from sapwood.runtime.admin.endpoint import Admin  # noqa: PLC0415 - the same
 
         spoil = self._spoil
         self.admin = Admin(
-            self.status, None if spoil is None else lambda asked: spoil(self.node, asked)
+            self.status,
+            None if spoil is None else lambda asked: spoil(self.node, asked),
+            Door(self.settings.id, lambda: self.accounts, self.verifier, self.settings.admin_hosts),
         )
-        await self.admin.start(address)
+        tls = self.settings.tls if admin_uses_tls(self.settings, address) else None
+        await self.admin.start(address, tls)
         self._tasks.append(asyncio.create_task(self._look_regularly()))
 
     # Regularly
@@ -264,6 +301,11 @@ class Server:
         while True:
             await asyncio.sleep(TRACE_SECONDS)
             tracer.tick(self.clock.now())
+
+
+def make_log(settings: Settings) -> Log:
+    """What writes the log of a broker."""
+    return Log(settings.id, settings.log.level, settings.log.format, time.time)
 
 
 def make_tracer(settings: Settings, session: int) -> Tracer | None:

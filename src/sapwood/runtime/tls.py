@@ -15,7 +15,7 @@ from typing import Any
 
 from sapwood.errors import ConfigurationError, NetworkError, RefusedError, UnreachableError
 from sapwood.protocol.link.handshake import BAD_CREDENTIALS
-from sapwood.runtime.address import Address
+from sapwood.runtime.address import Address, parse_admin
 from sapwood.runtime.config.settings import Settings, TlsSettings
 
 AUTHORITY_VARIABLE = "SAPWOOD_AUTHORITY"
@@ -119,12 +119,36 @@ def exposure(settings: Settings, address: Address) -> str:
 
 def admin_exposure(settings: Settings, address: Address) -> str:
     """Why there is no admin endpoint on an address, if so."""
-    if address.is_local or settings.insecure:
+    if address.is_local or settings.insecure or (settings.tls.certificate and settings.accounts):
         return ""
     return (
-        f"is {address.host}, which other machines can reach, and the admin endpoint has neither "
-        "TLS nor login; give 127.0.0.1, or say --insecure"
+        f"is {address.host}, which other machines can reach, and the admin endpoint has TLS and "
+        "login only with tls.certificate and accounts; set both, give 127.0.0.1, or say --insecure"
     )
+
+
+def admin_uses_tls(settings: Settings, address: Address) -> bool:
+    """Whether the admin endpoint is encrypted: where other machines can reach it."""
+    return bool(settings.tls.certificate) and not address.is_local
+
+
+def admin_url(settings: Settings) -> str:
+    """Where the admin endpoint of a broker is, as it is told to others."""
+    if not settings.admin:
+        return ""
+    is_encrypted = admin_uses_tls(settings, parse_admin(settings.admin))
+    return f"https://{settings.admin}" if is_encrypted else settings.admin
+
+
+def renew(context: ssl.SSLContext, tls: TlsSettings) -> None:
+    """Let a context that is in use show the certificate that is in the files now.
+
+    Authorities that were added are trusted; one that was removed is until the broker is restarted,
+    because a context cannot forget any.
+    """
+    _load_own(context, tls)
+    if tls.authority:
+        _load_authority(context, tls)
 
 
 def certificate_names(certificate: Mapping[str, Any] | None) -> set[str]:

@@ -53,7 +53,7 @@ from sapwood.protocol.messages import (
     Unadvertise,
     Unsubscribe,
 )
-from sapwood.protocol.neighbours import refresh_features
+from sapwood.protocol.neighbours import EDGES, refresh_features
 from sapwood.protocol.reconfigure.messages import ChangeEnded, Kind
 from sapwood.routing.algorithms import Edge, check_edge_routing
 from sapwood.sim.client import SimulatedClient
@@ -198,7 +198,10 @@ class Network:
                 in_tree,
                 sends=sends,
                 receives=receives,
-                features=refresh_features(self.brokers[here].config.stabilization.refresh),
+                features=(
+                    *refresh_features(self.brokers[here].config.stabilization.refresh),
+                    EDGES,
+                ),
             )
             self.handle(here, up)
 
@@ -229,6 +232,8 @@ class Network:
     def _usual(self, name: str) -> str:
         """How a broker has its neighbours told what to send to it."""
         broker = self.brokers[name]
+        if broker.config.edges.is_auto:
+            return broker.config.routing
         known = [broker.neighbours[one].sends for one in broker.neighbours.tree()]
         return known[0] if known else broker.config.routing
 

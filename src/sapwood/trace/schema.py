@@ -34,6 +34,7 @@ RECONFIGURED: Final = "reconfigured"
 FAULT: Final = "fault"
 TRACE_GAP: Final = "trace_gap"
 CLOCK: Final = "clock"
+LOGIN: Final = "login"
 
 KINDS: Final = (
     PUBLISHED,
@@ -50,6 +51,7 @@ KINDS: Final = (
     FAULT,
     TRACE_GAP,
     CLOCK,
+    LOGIN,
 )
 """The kinds known today. Others are read, kept and left alone."""
 

@@ -22,6 +22,7 @@ def test_an_equilibrium_stays_one() -> None:
     assert after.departure_rate == pytest.approx(before.departure_rate)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [0.0, 399.0, 431.0, 700.0, 850.0, 1000.0, 1500.0, 2500.0])
 def test_the_lag_is_that_of_the_differential_equation(at: float) -> None:
     """Against small steps of n' = a - mu n."""

@@ -112,6 +112,7 @@ def expect_all(found: Iterator[Comparison]) -> None:
     expect_none([str(one) for one in found if not one.holds])
 
 
+@pytest.mark.slow
 def test_the_routing_of_the_thesis() -> None:
     found, runs = thesis_runs()
     wanted = wanted_of(found, "identity", flooded_edges(SEVEN, HIERARCHICAL))
@@ -240,6 +241,7 @@ def drawn_tree(seed: int) -> RootedTree:
     return rooted_tree(random_tree(12, Random(seed)).links, "B1")
 
 
+@pytest.mark.slow
 def test_flooding() -> None:
     found = random_rates(SEVEN, 5)
     floods = np.ones((2, 6), dtype=bool)
@@ -247,6 +249,7 @@ def test_flooding() -> None:
     expect_all(comparisons(wanted_of(found, "flooding", floods), runs))
 
 
+@pytest.mark.slow
 def test_a_mix_of_flooding_and_filtering() -> None:
     """The cheapest one, of rates at which some edges flood and some do not."""
     found = random_rates(SEVEN, 6, live=1.0)
@@ -257,6 +260,7 @@ def test_a_mix_of_flooding_and_filtering() -> None:
     expect_all(comparisons(wanted_of(found, "simple", floods), runs))
 
 
+@pytest.mark.slow
 def test_lifetimes_that_are_always_the_same() -> None:
     """Only their mean matters."""
     found = random_rates(SEVEN, 8)

@@ -51,6 +51,7 @@ def test_next_to_nothing_beside_nearly_everything_is_not_lost() -> None:
     assert tree.outside(own, tree.below(own))[1, 0] == pytest.approx(2e-30)
 
 
+@pytest.mark.slow
 def test_a_tree_may_be_long_or_wide() -> None:
     names = [f"B{number}" for number in range(20_000)]
     for links in (pairwise(names), ((names[0], name) for name in names[1:])):

@@ -13,6 +13,7 @@ from sapwood.pipeline.auditing import kernels
 from sapwood.trace.judge import rules
 
 
+@pytest.mark.slow
 def test_the_hash_is_that_of_spark() -> None:
     """From `select xxhash64(0L), xxhash64(1L), xxhash64(-5L), xxhash64(4611686018427387904L)`."""
     found = kernels.hash_longs(np.array([0, 1, -5, 2**62]))
@@ -56,6 +57,7 @@ def test_sums_of_parts_come_to_those_of_the_whole() -> None:
     assert joined.tolist() == whole.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_a_stream_is_followed_until_its_order_goes_back(seed: int) -> None:
     random = Random(seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ def test_like_a_dictionary(batches: list[list[int]]) -> None:
     assert numbering.keys(np.arange(len(known))[::-1]).tolist() == list(known)[::-1]
 
 
+@pytest.mark.slow
 def test_it_grows() -> None:
     numbering = Numbering()
     keys = np.arange(100_000, dtype=np.int64) * 1_000_003

@@ -81,6 +81,7 @@ def names(events: Events) -> set[str]:
     return {row.publisher or "" for rows in events.values() for row in rows}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_as_the_checkers_say(size: int) -> None:
     found_any = 0

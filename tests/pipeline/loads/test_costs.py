@@ -33,6 +33,7 @@ def test_the_delivery_tree_is_what_joins_the_brokers_concerned() -> None:
     assert model.costs(np.array([0, 4]))[0::3] == (0.0, 1)  # nothing leads to E
 
 
+@pytest.mark.slow
 def test_no_tree_is_cheaper_than_the_least() -> None:
     """All spanning trees of five brokers on a plane, and all sets of brokers."""
     random = np.random.default_rng(3)

@@ -52,6 +52,7 @@ def test_the_same_results_give_the_same_file(tmp_path: Path) -> None:
         assert f">{shown}</text>" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("folder", "count"), [("{}", 1), ("file:{}", 1), ("s3a://bucket{}", 0)])
 def test_figures_are_beside_local_results(tmp_path: Path, folder: str, count: int) -> None:
     study = Study(

@@ -76,6 +76,7 @@ def fails_at_overlap(run: StudyRun) -> dict[str, Any]:
     return simulate(run)
 
 
+@pytest.mark.slow
 def test_a_failing_run_is_told_and_the_rest_goes_on() -> None:
     runs = runs_of(tiny(), "1")
     batches = iter([pa.RecordBatch.from_pydict({"id": [0, 1]})])
@@ -91,6 +92,7 @@ def test_a_failing_run_is_told_and_the_rest_goes_on() -> None:
             assert row["published"] > 0
 
 
+@pytest.mark.slow
 def test_what_a_worker_has_loaded_is_not_collected_again() -> None:
     slots = [msgspec.json.encode([first_run()])]
     worker._keep_loaded.cache_clear()
@@ -102,6 +104,7 @@ def test_what_a_worker_has_loaded_is_not_collected_again() -> None:
         gc.unfreeze()
 
 
+@pytest.mark.slow
 def test_a_scenario_that_fails_only_with_some_seeds() -> None:
     """A random tree may be too deep for the settling time."""
     text = TINY.replace('shape = "chain"\nbrokers = 3', 'shape = "random"\nbrokers = 40')

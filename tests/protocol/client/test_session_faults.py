@@ -133,6 +133,7 @@ def feed(play: Play, data: bytes, rng: random.Random) -> None:
             session.handle(Connected(number + 1, session._search.dial), play.now)
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(
     st.lists(st.one_of(st.binary(max_size=40), st.sampled_from(MESSAGES)), max_size=10),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from protocol.joined import Network
 from sapwood.protocol.link.credit import WINDOW_BYTES_MIN
 from sapwood.protocol.link.limits import LinkLimits
 
 
+@pytest.mark.slow
 def test_the_more_there_are_the_less_each_may_send_ahead() -> None:
     """Together no more than half of a link's buffer, which is free when they are held back."""
     net = Network()

@@ -28,7 +28,7 @@ from sapwood.protocol.link.limits import LinkLimits
 from sapwood.protocol.link.line import HANDSHAKE_SECONDS
 from sapwood.protocol.link.states import LineState, TargetState
 from sapwood.protocol.messages import CODEC, Unsubscribe
-from sapwood.protocol.neighbours import MOVES, REFRESH, RESTART
+from sapwood.protocol.neighbours import EDGES, MOVES, REFRESH, RESTART
 from sapwood.protocol.node import Node
 from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.ports import (
@@ -37,6 +37,7 @@ from sapwood.protocol.ports import (
     Dial,
     DialFailed,
     Disconnected,
+    Hint,
     Joined,
     JoinFailed,
     Write,
@@ -62,7 +63,7 @@ def test_an_attempt_as_a_whole() -> None:
         network="sapwood",
         id="B1",
         session=1,
-        features=(RESTART, CHECKS, BEACONS, REFRESH, MOVES),
+        features=(RESTART, CHECKS, BEACONS, REFRESH, MOVES, EDGES),
         refresh=30.0,
         routing="covering",
         credit=2**20,
@@ -303,6 +304,18 @@ def test_one_new_way_into_the_tree_is_looked_for_at_a_time() -> None:
     effects = node.handle(DialFailed(1, "no"), 0.1)
     assert effects == [JoinFailed("B1", "no")]
     assert Dial(2, "B2") in node.handle(Tick(), 0.11)
+
+
+def test_neighbours_from_before_a_restart_are_dialled_at_once() -> None:
+    """One that does not answer must not keep the others from telling their tables in time."""
+    book = tuple(Hint(name, (name.lower(),), 1.0) for name in ("B2", "B3", "B4"))
+
+    def dialled(*joins: str) -> list[str]:
+        effects = dialler(*joins, expected=("B2", "B3"), book=book).handle(Tick(), 0.0)
+        return [one.address for one in effects if isinstance(one, Dial)]
+
+    assert dialled("b2", "b3", "b4") == ["b2", "b3", "b4"]
+    assert dialled("b4", "b3", "b5", "b2") == ["b4", "b3", "b2"], "and one new way at a time"
 
 
 def test_a_broker_that_has_connected_by_itself_is_found() -> None:

@@ -80,8 +80,8 @@ def test_where_faults_are_raised_it_is_said() -> None:
     net.bring("B2", Stop())
     node = net.nodes["B2"]
     assert node.handing is not None
-    node.handing._peer = None  # type: ignore[assignment]
-    with pytest.raises(AttributeError):
+    node.handing.neighbour = []  # type: ignore[assignment]
+    with pytest.raises(TypeError):
         node.ending.look(net.now)
 
 

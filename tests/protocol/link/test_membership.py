@@ -307,6 +307,7 @@ def test_hellos_name_all_streams_and_their_secrets() -> None:
     assert secret == "B1.1-secret-1"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("carried", [0, 1, 10, 100, 1000])
 def test_a_cut_at_any_byte_loses_and_repeats_nothing(carried: int) -> None:
     net = line_of(2, link=PATIENT)

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from protocol.joined import Network, hello_of
+from sapwood.protocol.drops import Drop
 from sapwood.protocol.link.handshake import BROKER, PROTOCOL
 from sapwood.protocol.link.placing import LinkPlace
+from sapwood.protocol.ports import Data
 from sapwood.protocol.stabilize.beacon import BEACONS, Beacon
 from sapwood.protocol.stabilize.places import Place
 
@@ -72,6 +74,37 @@ def test_a_link_that_is_cut_goes_on_as_if_nothing_had_happened() -> None:
     assert net.nodes["B1"].peers["B2"].channel is streams
     assert net.nodes["B1"].broker.tree.carries("B2")
     assert net.nodes["B2"].broker.tree.carries("B1")
+
+
+def test_nothing_is_lost_if_the_tree_changes_between_hello_and_welcome() -> None:
+    """B1 believes the hello and sends what it kept; B2 would not take it any more."""
+    net = pair()
+    net.add("B3", "B2")  # B2 has to ask it before its link to B1 carries again
+    net.advance(2.0)
+    below = net.nodes["B2"]
+    reader = net.client("r", "B2").subscribe("n >= 0")
+    writer = net.client("w", "B1")
+    (target,) = below.dialing.targets
+    net.refusing.add("B1")
+    net.cut("B1", "B2")
+    net.run()
+    writer.publish("w.1", 1, count=3)
+    net.advance(5.0)
+    net.refusing.clear()
+    net.mute.add("B1")
+    net.advance_until(lambda: target.dial > 0)
+    net.attach("B2", "B1", 101, 102, dial=target.dial)
+    (wire,) = net.wires_between("B1", "B2")
+    wire.is_frozen = True
+    net.bring("B1", Data(102, wire.ends[1].inbox.popleft() or b""))
+    assert net.nodes["B1"].broker.tree.carries("B2"), "the welcome is under way"
+    net.advance_until(lambda: below.broker.tree.parent == "", 4.9)
+    wire.is_frozen = False
+    net.mute.clear()
+    net.advance(20.0)
+    assert reader.got == [("w.1", 1), ("w.1", 2), ("w.1", 3)]
+    assert below.broker.drops.counts[Drop.HELD] == 0
+    assert below.broker.tree.parent == "B1"
 
 
 def test_node_and_broker_agree_again_about_a_connection() -> None:

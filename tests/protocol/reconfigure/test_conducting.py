@@ -158,7 +158,6 @@ def test_the_same_plan_again_has_nothing_to_do() -> None:
         ("plan", [("B1", "B2"), ("B3", "B4")], "", "the target is no tree"),
         ("plan", [("B1", "B2"), ("B2", "B3"), ("B3", "B1")], "", "closes a cycle"),
         ("remove", (), "B7", "there is no broker 'B7'"),
-        ("remove", (), "B1", "B1 cannot see to it that it is gone itself; ask another broker"),
     ],
 )
 def test_what_cannot_be_done_is_refused_and_nothing_is_locked(

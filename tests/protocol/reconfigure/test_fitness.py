@@ -51,5 +51,5 @@ def test_edges_that_flood_and_others_do_not_go_together() -> None:
     broker = middle()
     broker.handle(LinkUp("C", sends="flooding", receives="covering"), 0.0)
     assert misfit(broker, ("A", "B", "C"), 1, "A") == (
-        "some edges of the ring flood, and others do not"
+        "routing: some edges of the ring flood, and others do not"
     )

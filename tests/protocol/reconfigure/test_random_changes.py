@@ -126,6 +126,7 @@ class RandomRun:
                         yield f"{before} comes behind {one} at {client}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(25))
 def test_random_changes(seed: int) -> None:
     assert RandomRun(seed).run() == []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
+
 from sapwood.protocol.reconfigure.messages import Lock
 from sapwood.protocol.reconfigure.rooting import UNSETTLED
 from sapwood.sim.faithful.network import FaithfulNetwork
@@ -53,6 +55,7 @@ def test_the_side_without_the_root_is_turned_round() -> None:
     assert network.problems_at_rest() == []
 
 
+@pytest.mark.slow
 def test_the_root_may_be_on_either_side() -> None:
     for old, new in ((("B2", "B3"), ("B1", "B3")), (("B1", "B2"), ("B1", "B3"))):
         network = tree_of("B1", "B2")

@@ -56,6 +56,8 @@ def test_the_parent_takes_over_or_a_neighbour_that_clients_can_find() -> None:
 def test_who_leaves_is_told_along_the_tree_as_it_is_then() -> None:
     *_, (last,) = rounds_for(ChangeTree(1, "remove", broker="D"), "A", REPORTS, 12)
     assert last == Step(("D", "C"), route=("A", "B", "C", "D"))
+    *_, (last,) = rounds_for(ChangeTree(1, "remove", broker="D"), "D", REPORTS, 12)
+    assert last == Step(("D", "C"), route=("D",))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +65,7 @@ def test_who_leaves_is_told_along_the_tree_as_it_is_then() -> None:
     [
         (ChangeTree(1, "exchange"), "exchange of 0 links; there must be two"),
         (ChangeTree(1, "swap", (("A", "B"), ("C", "D"))), "share no end: that is no swap"),
-        (ChangeTree(1, "remove", broker="A"), "ask another broker"),
+        (ChangeTree(1, "remove", broker="Z"), "there is no broker 'Z'"),
         (ChangeTree(1, "plan", (("A", "B"), ("B", "C"))), "the target is no tree"),
     ],
 )

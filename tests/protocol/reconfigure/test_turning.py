@@ -89,6 +89,7 @@ def test_a_swap_message_by_message() -> None:
     brokers.check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("n", [3, 4, 6])
 def test_a_change_takes_3n_plus_k_minus_2_messages(algorithm: str, n: int) -> None:
@@ -203,6 +204,7 @@ def test_frames_over_a_candidate_are_not_taken_without_a_change() -> None:
     assert broker.drops.counts[Drop.OUTSIDE_TREE] == 2
 
 
+@pytest.mark.slow
 def test_what_crosses_the_old_link_comes_before_what_crosses_the_new_one() -> None:
     for seed in range(20):
         brokers = ring(5, algorithm="covering", random=Random(seed))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +27,7 @@ WORDS = st.text(st.characters(codec="utf-8"), max_size=6)
 TABLES = st.dictionaries(WORDS, WORDS, max_size=8)
 
 
+@pytest.mark.slow
 @given(TABLES, TABLES, st.randoms(use_true_random=False))
 def test_equal_tables_and_only_these_have_equal_digests(
     one: dict[str, str], other: dict[str, str], random: Random

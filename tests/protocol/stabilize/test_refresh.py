@@ -140,6 +140,7 @@ def test_without_a_scheme_there_is_no_machine() -> None:
     assert broker.drops.counts[Drop.NOT_FOR_BROKERS] == 1
 
 
+@pytest.mark.slow
 def test_a_comparison_is_small_whatever_the_tables_hold() -> None:
     broker = new_broker(advertisements_required=True)
     sizes = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -12,16 +13,20 @@ from urllib.request import Request, urlopen
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from runtime.authority import Authority
 from runtime.living import until
-from runtime.serving import ANY_PORT, run, serving
+from runtime.serving import ANY_PORT, free_port, run, serving
 from sapwood.errors import ListenError
+from sapwood.protocol.hashing import hash_token
 from sapwood.protocol.stabilize.settings import StabilizationSettings
 from sapwood.runtime.address import Address
 from sapwood.runtime.admin.endpoint import Admin
+from sapwood.runtime.admin.inspection import inspect
 from sapwood.runtime.admin.status import Status
 from sapwood.runtime.client import Gap, connect
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.server import Server
+from sapwood.runtime.tls import client_context
 from sapwood.testing.faults import spoil
 
 
@@ -197,3 +202,33 @@ def test_a_broker_whose_tables_were_corrupted_delivers_again() -> None:
             await server.stop()
 
     run(check())
+
+
+def test_beyond_this_machine_it_is_encrypted_and_wants_a_login(tmp_path: Path) -> None:
+    accounts = tmp_path / "accounts.toml"
+    accounts.write_text(
+        f'[accounts.chief]\nsecret = "{hash_token("t")}"\nadminister = "true"\n'
+        f'[accounts.guest]\nsecret = "{hash_token("g")}"\n'
+    )
+    authority = Authority(tmp_path)
+    tls = authority.settings("127.0.0.1", "0.0.0.0")
+    client_context.cache_clear()
+
+    async def check() -> None:
+        admin = f"0.0.0.0:{free_port()}"
+        async with serving("B1", admin=admin, tls=tls, accounts=str(accounts)) as server:
+            assert server.admin is not None
+            assert server.admin.url == f"https://{admin}"
+            with pytest.raises(HTTPError, match="401"):
+                await asyncio.to_thread(
+                    urlopen, f"https://{admin}/status", timeout=10, context=authority.trusted
+                )
+            for name, secret, is_told in (("chief", "t", True), ("guest", "g", False)):
+                login = {"account": name, "secret": secret, "tls": authority.trusted}
+                async with connect(str(server.address), **login) as bus:
+                    (view,) = (await inspect(bus)).brokers
+                assert view.report.admin == f"https://{admin}"
+                assert (view.status is not None) is is_told
+
+    run(check())
+    client_context.cache_clear()

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sapwood.errors import ConfigurationError
-from sapwood.runtime.config.configuration import describe, load, read_file, to_toml, unit_of
+from sapwood.runtime.config.configuration import describe, load, to_toml, unit_of
 from sapwood.runtime.config.settings import LinkSettings, Settings
+from sapwood.runtime.config.toml_file import read_file
 
 
 def write(folder: Path, text: str) -> Path:

@@ -16,7 +16,12 @@ NOTHING = Remember(())
 def test_by_default_a_node_is_what_its_config_is_by_default() -> None:
     config = node_config(Settings(id="B1"), 7, NOTHING, was_part=False)
     expected = NodeConfig(
-        id="B1", session=7, joins_for_ever=False, release=config.release, raises_faults=False
+        id="B1",
+        session=7,
+        joins_for_ever=False,
+        release=config.release,
+        raises_faults=False,
+        noting=True,
     )
     assert config == expected
     assert config.release

@@ -29,6 +29,7 @@ def site_and_hub(variant: str) -> FaithfulNetwork:
     return network
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", [PEER_TO_PEER, HIERARCHICAL])
 def test_a_site_cut_off_for_minutes_keeps_its_place_and_resumes_without_loss(variant: str) -> None:
     network = site_and_hub(variant)

@@ -24,6 +24,7 @@ PERIOD = 0.02
 """Time between two publications of a client."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_few_networks(seed: int) -> None:
     assert plan_problems(seed) == [], command(seed)
@@ -113,6 +114,7 @@ class Turning:
         return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_whole_chain_turns_round_without_loss(seed: int) -> None:
     turning = Turning(seed)
@@ -136,6 +138,7 @@ def test_a_whole_chain_turns_round_without_loss(seed: int) -> None:
     assert len(leaf.subscriptions) == 1, "nobody else tells a leaf what is wanted"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", CHAIN)
 def test_brokers_that_route_peer_to_peer_lose_nothing_among_others(other: str) -> None:
     turning = Turning(7, {other: "peer-to-peer"})
@@ -143,6 +146,7 @@ def test_brokers_that_route_peer_to_peer_lose_nothing_among_others(other: str) -
     assert turning.wrong() == []
 
 
+@pytest.mark.slow
 def test_asking_while_others_get_everything_would_lose_notifications(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

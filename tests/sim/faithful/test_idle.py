@@ -33,6 +33,7 @@ def received(network: FaithfulNetwork) -> dict[tuple[str, str], int]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entries", [0, 200])
 @pytest.mark.parametrize("shape", few(TOPOLOGIES))
 def test_an_idle_network_sends_little_whatever_its_tables_hold(shape: str, entries: int) -> None:

@@ -71,6 +71,47 @@ class Scene:
         return {name: self.network.clients[name].session.broker for name in ("far.1", "w3.1")}
 
 
+def test_a_broker_that_is_asked_to_leave_itself_is_gone_and_its_heir_says_so() -> None:
+    scene = Scene()
+    scene.network.change_tree("far.1", "remove", broker="B3")
+    ended(scene.network, "B3")
+    scene.calm_down()
+    assert scene.is_whole
+    (answer,) = scene.far.changed
+    assert (answer.outcome, answer.reason) == ("completed", "")
+    assert [step.old for step in answer.steps] == [("B3", "B2")]
+    assert not scene.far.refused
+
+
+def test_a_broker_in_the_middle_moves_itself_to_the_edge_and_leaves() -> None:
+    scene = Scene()
+    reader = client(scene.network, "middle.1", "B2", EVERYTHING)
+    scene.network.change_tree("middle.1", "remove", broker="B2")
+    ended(scene.network, "B2")
+    scene.calm_down()
+    assert scene.is_whole
+    (answer,) = reader.changed
+    assert answer.outcome == "completed"
+    assert scene.network.is_joined("B1", "B3")
+    assert reader.session.broker in {"B1", "B3"}
+
+
+def test_who_waits_for_a_change_that_a_leaving_broker_carries_out_is_told_so() -> None:
+    scene = Scene()
+    scene.network.refuse("B1", "B3")
+    scene.network.change_tree("far.1", "exchange", (("B1", "B2"), ("B1", "B3")))
+    scene.network.driver.run(0.1)
+    scene.network.stop("B3")
+    ended(scene.network, "B3")
+    scene.calm_down()
+    (answer,) = scene.far.changed
+    assert (answer.outcome, answer.reason) == (
+        "stopped",
+        "B3 carried it out, and has left; see how the tree is now",
+    )
+
+
+@pytest.mark.slow
 def test_nobody_notices_that_a_broker_leaves() -> None:
     scene = Scene()
     scene.network.stop("B3")
@@ -113,12 +154,14 @@ def test_a_request_under_way_is_answered_by_the_next_broker() -> None:
     assert scene.is_whole
 
 
+@pytest.mark.slow
 def test_without_taking_over_requests_it_would_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Waves, "take_over", lambda *arguments: [])
     with pytest.raises(AssertionError):
         test_a_request_under_way_is_answered_by_the_next_broker()
 
 
+@pytest.mark.slow
 def test_a_slow_client_takes_its_backlog_along() -> None:
     scene = Scene(hand_over_seconds=30.0)
     network = scene.network
@@ -136,6 +179,7 @@ def test_a_slow_client_takes_its_backlog_along() -> None:
     assert scene.far.reports == []
 
 
+@pytest.mark.slow
 def test_a_client_that_is_away_finds_its_stream_at_the_neighbour() -> None:
     scene = Scene()
     network = scene.network
@@ -161,6 +205,7 @@ def test_a_client_that_is_away_finds_its_stream_at_the_neighbour() -> None:
     assert reader.reports == []
 
 
+@pytest.mark.slow
 def test_grace_goes_on_at_the_neighbour() -> None:
     scene = Scene(client=ClientLimits(grace_seconds=4.0))
     network = scene.network
@@ -202,6 +247,7 @@ def test_a_broker_between_others_keeps_its_place() -> None:
     assert scene.is_whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", [Stage.ASKED, Stage.LEFT])
 @pytest.mark.parametrize("victim", ["B2", "B3"])
 def test_a_crash_in_the_middle_leaves_nothing_behind(stage: Stage, victim: str) -> None:
@@ -236,6 +282,7 @@ def test_a_crash_in_the_middle_leaves_nothing_behind(stage: Stage, victim: str) 
     assert {session: sequences(scene.near, session)[-1] for session in last} == last
 
 
+@pytest.mark.slow
 def test_a_link_that_stands_still_is_waited_for_only_so_long() -> None:
     scene = Scene(hand_over_seconds=3.0)
     network = scene.network
@@ -253,6 +300,7 @@ def test_a_link_that_stands_still_is_waited_for_only_so_long() -> None:
 # The swarm
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 13))
 def test_seeds(seed: int) -> None:
     assert leaving.problems_of(seed) == []
@@ -266,6 +314,7 @@ def test_more_seeds(first: int) -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_swarm_does_what_it_is_for() -> None:
     run = leaving.PlanRun(leaving.draw_plan(1))
     assert run.run() == []
@@ -273,6 +322,7 @@ def test_the_swarm_does_what_it_is_for() -> None:
     assert run.handed_over > 0
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_said_with_how_to_see_it_again(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -356,6 +406,7 @@ def goes_wrong(seed: int) -> bool:
         return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mistake_is_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     target, attribute, make = MUTANTS[name]

@@ -39,6 +39,7 @@ def moved_while_its_broker_hung() -> tuple[list[int], int, int, bool]:
     return sequences(reader, "writer.1"), load.count, stale, bool(reader.reports)
 
 
+@pytest.mark.slow
 def test_nothing_of_the_past_comes_after_what_is_published_elsewhere() -> None:
     got, published, stale, is_told = moved_while_its_broker_hung()
     assert got == sorted(set(got))
@@ -55,6 +56,7 @@ def test_without_fences_it_would(monkeypatch: pytest.MonkeyPatch) -> None:
     assert got != sorted(got)
 
 
+@pytest.mark.slow
 def test_what_the_old_broker_may_have_taken_is_not_published_again() -> None:
     """Its acknowledgements do not come back, but what was published has gone on from there."""
     network = line(3)
@@ -100,6 +102,7 @@ def test_a_hello_that_went_astray_is_told_of_at_every_later_broker() -> None:
     assert network.nodes["B1"].broker.drops.counts[Drop.STALE] == 0
 
 
+@pytest.mark.slow
 def test_a_client_that_has_moved_is_heard_after_the_tree_has_changed() -> None:
     """B1 comes back after so long that the others are joined by B2, and the tree turns round again.
 

@@ -28,6 +28,7 @@ def test_brokers_link_and_clients_are_served() -> None:
     assert network.problems() == network.problems_at_rest() == []
 
 
+@pytest.mark.slow
 def test_what_is_spoilt_heals_by_itself_at_brokers_and_for_clients() -> None:
     network = line(3)
     one = client(network, "a.1", "B1", "n > 1")
@@ -102,6 +103,7 @@ def test_a_broker_at_the_edge_that_stops_leaves_the_tree() -> None:
     assert network.is_formed("B1", "B2")
 
 
+@pytest.mark.slow
 def test_a_client_moves_to_another_broker() -> None:
     network = line(2)
     other = client(network, "a.1", "B1", "n >= 0")

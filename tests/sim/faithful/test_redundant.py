@@ -24,6 +24,7 @@ FAMILY_STEP = 20
 LONG_STEP = 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", few(range(5)))
 def test_a_few_networks(seed: int) -> None:
     assert problems_of(seed) == [], command(seed)
@@ -36,11 +37,13 @@ REGRESSIONS = {
 """Seeds that ever failed, and what was wrong."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", REGRESSIONS)
 def test_what_once_was_wrong(seed: int) -> None:
     assert problems_of(seed) == [], command(seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["rings", "hubs"])
 def test_a_ring_and_two_hubs(family: str) -> None:
     assert problems_of(0, family) == [], command(0, family)
@@ -67,6 +70,7 @@ def test_very_many_networks(first: int) -> None:
         assert problems_of(seed) == [], command(seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", [(0.0, 0.0), (0.0, 0.1)])
 def test_a_better_root_that_joins_by_two_links_takes_nothing_out(
     delay: tuple[float, float],
@@ -116,6 +120,7 @@ def test_families_are_what_they_are_called() -> None:
     assert FAMILIES["any"] is draw_plan
 
 
+@pytest.mark.slow
 def test_the_command_names_the_family(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--seed", "1", "--family", "rings"]) == 0
     assert capsys.readouterr() == ("", "1 seeds, 0 with problems\n")

@@ -21,6 +21,7 @@ def short() -> Scenario:
     return msgspec.structs.replace(load(SCENARIOS / "branches.toml"), duration=6.0)
 
 
+@pytest.mark.slow
 def test_faithful_links_deliver_the_same_on_settled_pairs() -> None:
     scenario = short()
     settled = Script(scenario).settled_pairs()
@@ -50,6 +51,7 @@ def test_the_scenario_says_which_links() -> None:
     assert type(simulation(faithful, links=PERFECT)) is Simulation
 
 
+@pytest.mark.slow
 def test_without_anybody_who_looks_no_row_is_made() -> None:
     result = simulation(short(), links=FAITHFUL, check=False, digest=False).run()
     assert (result.digest, result.checked) == ("", False)
@@ -64,6 +66,7 @@ def test_nodes_make_no_exception_for_an_edge() -> None:
         simulation(scenario, links=FAITHFUL)
 
 
+@pytest.mark.slow
 def test_hierarchical_routing_goes_to_the_root_that_is_wanted() -> None:
     """A notification goes to the root and from there where it is wanted, as over perfect links."""
     text = (SCENARIOS / "branches.toml").read_text()

@@ -25,11 +25,13 @@ def test_a_course_follows_from_its_seed() -> None:
     assert command(4).endswith("--seed 4")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS[:4])
 def test_changes_without_faults(seed: int) -> None:
     assert problems_of(seed) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [325, 326, 430])
 def test_seeds_that_have_shown_something(seed: int) -> None:
     """Answers lost in other changes; a client that had moved; a change asked for twice."""
@@ -48,10 +50,12 @@ def test_changes_with_faults(seed: int) -> None:
     assert problems_of(seed) == []
 
 
+@pytest.mark.slow
 def test_changes_are_completed_at_all() -> None:
     assert outcome_of(0).completed + outcome_of(3).completed > 0
 
 
+@pytest.mark.slow
 def test_a_loss_is_seen() -> None:
     run = CourseRun(draw_course(0))
     run.run()
@@ -61,6 +65,7 @@ def test_a_loss_is_seen() -> None:
     assert any(problem.startswith("lost") for problem in run._judge())
 
 
+@pytest.mark.slow
 def test_the_command_says_how_many(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--seed", "0", "--count", "1"]) == 0
     assert "1 seeds, 0 with problems" in capsys.readouterr().err

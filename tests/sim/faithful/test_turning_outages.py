@@ -35,6 +35,7 @@ def publish_for(network: FaithfulNetwork, seconds: float) -> None:
             network.kernel.at(at, network.publish, f"C{number}.1", {"n": step})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", LINKS, ids="-".join)
 @pytest.mark.parametrize("moment", ["locked", "gray"])
 def test_an_outage_in_the_middle_loses_nothing(link: tuple[str, str], moment: str) -> None:
@@ -60,6 +61,7 @@ def test_an_outage_in_the_middle_loses_nothing(link: tuple[str, str], moment: st
     assert tree == [one for one in LINKS if one != (("B2", "B3") if is_done else ("B1", "B4"))]
 
 
+@pytest.mark.slow
 def test_a_flush_that_was_sent_into_a_broken_connection_comes_when_it_is_back() -> None:
     """One end has completed the change then, and the other has not: who is whose parent differs."""
     network = loaded()

@@ -404,6 +404,7 @@ def test_t4_18_without_looking_at_the_path_the_cycle_stays(
 # --- T4.19: orders (kept by the extension: tests of ordered_colours) -----------------------------
 
 
+@pytest.mark.slow
 def test_t4_19_without_holding_back_a_change_may_disorder() -> None:
     """The way before the change is long and slow, the new one short and quick."""
     parents = {"B1": "", "B2": "B1", "B3": "B2", "B4": "B3"}

@@ -19,6 +19,7 @@ SEEDS_QUICK = range(20)
 SEEDS = range(20, 320)
 
 
+@pytest.mark.slow
 def test_some_seeds() -> None:
     expect_none(list(swarm.failures(SEEDS_QUICK)))
 
@@ -44,6 +45,7 @@ def test_the_printed_form_fails_most_seeds_with_faults() -> None:
     assert len(wrong) > 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "mutant"),
     [

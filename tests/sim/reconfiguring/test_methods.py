@@ -10,6 +10,7 @@ from sapwood.sim.reconfiguring.setups import JobSetup
 from sapwood.trace.judge.verdict import VIOLATIONS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_promises_are_kept(name: str) -> None:
     method = PUBLISHED[name]
@@ -20,6 +21,7 @@ def test_promises_are_kept(name: str) -> None:
             assert not [kind for kind in method.promises if getattr(verdict, kind)]
 
 
+@pytest.mark.slow
 def test_a_longer_time_out_loses_less_and_repeats_more() -> None:
     settings = [JobSetup().setting(5, seed) for seed in range(3)]
     lost, duplicated = [], []

@@ -22,6 +22,7 @@ def test_a_seed_gives_one_case() -> None:
     assert draw_case(5) != draw_case(6)
 
 
+@pytest.mark.slow
 def test_every_kind_of_case_is_drawn(cases: list[Case]) -> None:
     assert {case.variant for case in cases} == set(Variant)
     assert {case.advertisements_required for case in cases} == {True, False}

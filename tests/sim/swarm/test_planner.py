@@ -29,6 +29,7 @@ def test_a_plan_can_be_done(seed: int) -> None:
             assert step.client in connected
 
 
+@pytest.mark.slow
 def test_in_the_last_phase_nothing_changes_but_publishers() -> None:
     for case in map(draw_case, range(150)):
         assert {step.do for step in case.phases[-1]} <= {Do.CONNECT, Do.ADVERTISE, Do.PUBLISH}

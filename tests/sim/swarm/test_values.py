@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import combinations
 from random import Random
 
+import pytest
+
 from sapwood.filters import Filter, Notification
 from sapwood.sim.swarm.values import draw_attributes, draw_filter
 
@@ -22,6 +24,7 @@ def test_every_operator_occurs() -> None:
         assert operator in together, operator
 
 
+@pytest.mark.slow
 def test_filters_are_often_related() -> None:
     pairs = list(combinations(FILTERS[:80], 2))
     assert sum(a.covers(b) or b.covers(a) for a, b in pairs) > 100

@@ -68,6 +68,7 @@ def test_a_network_is_connected_and_comes_from_its_seed(
     assert len(underlay.links) == domains * links_of(nodes) + links_of(domains)
 
 
+@pytest.mark.slow
 def test_the_network_of_the_thesis(thesis: Underlay) -> None:
     assert len(thesis.node_positions) == len(reached(thesis)) == 10_000
     between = [

@@ -87,6 +87,7 @@ def test_more_publications_leave_the_places_alone() -> None:
     assert moves(1) == moves(10)
 
 
+@pytest.mark.slow
 def test_brokers_attract_publishers_by_their_load() -> None:
     workload = JobWorkload(UNEVEN_JOBS, BROKERS)
     random = Random(1)

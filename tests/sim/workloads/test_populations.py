@@ -36,6 +36,7 @@ def made(parameters: PopulationParameters, until: float, seed: int = 1) -> list[
     return actions
 
 
+@pytest.mark.slow
 def test_subscriptions_come_and_go_at_their_rates() -> None:
     actions = made(
         PopulationParameters(arrival_rate=20, departure_rate=0.5, publication_rate=0), 500

@@ -27,6 +27,9 @@ class SessionConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Addresses to dial, in this order at first."""
     network: str = "sapwood"
     token: str = ""
+    account: str = ""
+    secret: str = ""
+    """Where brokers have accounts: which one this client is, and its secret."""
     slow_policy: str = ""
     buffer_bytes: int = 8 * 2**20
     """Publications that may wait for the broker; beyond it, publishers wait."""
@@ -60,12 +63,13 @@ class SessionConfig(msgspec.Struct, frozen=True, kw_only=True):
         is_astray: bool = False,
     ) -> Hello:
         """How this client introduces itself, with where it stands."""
+        shown = {"token": self.token, "account": self.account, "secret": self.secret}
         return Hello(
             role=CLIENT,
             network=self.network,
             id=self.id,
             session=self.session,
-            credentials={"token": self.token} if self.token else {},
+            credentials={kind: text for kind, text in shown.items() if text},
             credit=credit,
             silence=self.silence_seconds,
             slow_policy=self.slow_policy,

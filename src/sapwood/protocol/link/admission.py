@@ -1,6 +1,7 @@
 """The side that is dialled: who may come in, and whether an earlier stream goes on.
 
-Somebody who dials says `Hello`. A client, and whoever resumes a stream and shows its secret, is
+Somebody who dials says `Hello`. Where there are accounts, it is found out first which one it is
+(``logins``). A client, and whoever resumes a stream and shows its secret, is
 answered at once. A broker that begins a stream is examined first. If one of its name is linked,
 that one is *challenged* with a ping: a living broker keeps its name. Then a *survey* of this side
 of the network shows whether it is in the tree already: a second way in would close a circle, so
@@ -16,9 +17,11 @@ from typing import TYPE_CHECKING, Final
 
 from sapwood.errors import InvalidIdError
 from sapwood.filters.ids import SessionId
+from sapwood.protocol.accounts import Account, Accounts
 from sapwood.protocol.due import is_due
 from sapwood.protocol.events import SurveyRequested
-from sapwood.protocol.fitting import COUNT, TIME, Kinds, misfits
+from sapwood.protocol.fitting import COUNT, NOTHING, TIME, Kinds, misfits
+from sapwood.protocol.link import notes
 from sapwood.protocol.link.adopting import awaited, is_adopted, returned
 from sapwood.protocol.link.flow import SLOW_POLICIES
 from sapwood.protocol.link.handshake import (
@@ -42,12 +45,21 @@ from sapwood.protocol.link.handshake import (
     refusal,
 )
 from sapwood.protocol.link.line import HANDSHAKE_SECONDS, Line
+from sapwood.protocol.link.logins import (
+    CROWDED,
+    WRONG,
+    Recognized,
+    Unproved,
+    crowd,
+    identify,
+    usurpation,
+)
 from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.protocol.link.placing import LinkPlace
 from sapwood.protocol.link.states import LineState
 from sapwood.protocol.messages import Refused, Surveyed
 from sapwood.protocol.neighbours import REFRESH
-from sapwood.protocol.ports import Connected
+from sapwood.protocol.ports import Connected, SecretVerified, VerifySecret
 from sapwood.protocol.stabilize.beacon import BEACONS
 
 if TYPE_CHECKING:
@@ -72,16 +84,18 @@ NO_ANSWER: Final = "the network on this side does not answer; try again"
 
 
 class Stage(StrEnum):
-    """How far the examination of a broker is."""
+    """How far the examination of somebody is."""
 
+    LOGIN = "login"
+    """Their password is being verified."""
     CHALLENGE = "challenge"
     SURVEY = "survey"
 
 
 class Applicant:
-    """A broker that is being examined. Plain data."""
+    """A broker that is being examined, or somebody whose password is. Plain data."""
 
-    __slots__ = ("challenged", "hello", "line", "stage", "survey", "until")
+    __slots__ = ("challenged", "hello", "line", "stage", "survey", "until", "who")
 
     def __init__(self, line: Line, hello: Hello) -> None:
         self.line = line
@@ -92,7 +106,9 @@ class Applicant:
         self.challenged = 0
         """The line over which the holder of its name was challenged."""
         self.until = 0.0
-        """When the challenge is over, or the survey has taken too long."""
+        """When the challenge is over, or the survey or the login has taken too long."""
+        self.who: Unproved | None = None
+        """Whose password is being verified."""
 
 
 APPLICANT_KINDS: Final[Kinds] = {
@@ -102,6 +118,7 @@ APPLICANT_KINDS: Final[Kinds] = {
     "stage": (Stage,),
     "survey": COUNT,
     "until": TIME,
+    "who": (Unproved, NOTHING),
 }
 
 
@@ -117,6 +134,7 @@ class Admission:
         """By the number of the line."""
         self.greeting: dict[int, float] = {}
         """Lines that have not introduced themselves, and until when they may."""
+        self.recognized = Recognized()
         self._node = node
 
     @property
@@ -129,6 +147,7 @@ class Admission:
     def forget_everything(self) -> None:
         """Begin anew: nobody is here."""
         self.applicants, self.greeting = {}, {}
+        self.recognized = Recognized()
 
     def connected(self, event: Connected, now: float) -> Line | None:
         """Somebody has dialled: the line on which they have to say who they are."""
@@ -161,12 +180,15 @@ class Admission:
             if applicant.stage is Stage.CHALLENGE:
                 self._unanswered(applicant, now)
             else:
-                self._refuse(applicant.line, Goodbye(BUSY, NO_ANSWER), now)
+                reason = CROWDED if applicant.stage is Stage.LOGIN else NO_ANSWER
+                self._refuse(applicant.line, applicant.hello, Goodbye(BUSY, reason), now)
 
     def _seconds(self, applicant: Applicant) -> float:
         """How long the present stage may take."""
         if applicant.stage is Stage.CHALLENGE:
             return CHALLENGE_SECONDS
+        if applicant.stage is Stage.LOGIN:
+            return HANDSHAKE_SECONDS
         return self._node.config.settle_patience + HANDSHAKE_SECONDS
 
     def problems(self) -> Iterator[str]:
@@ -188,6 +210,9 @@ class Admission:
         greeting: object = self.greeting
         if type(greeting) is not dict or {*map(type, greeting.values())} - {float}:
             self.greeting = {}
+        known: object = self.recognized
+        if type(known) is not Recognized or type(known.digests) is not dict:
+            self.recognized = Recognized()
         for number, applicant in list(self.applicants.items()):
             if lines.get(number) is not applicant.line:
                 del self.applicants[number]
@@ -202,14 +227,62 @@ class Admission:
     def hello(self, line: Line, hello: Hello, now: float) -> None:
         """Somebody introduces themselves."""
         self.greeting.pop(line.number, None)
-        node, config = self._node, self._node.config
-        goodbye = (
-            refusal(hello, network=config.network, token=config.token, routing=config.routing)
-            or self._objection(hello, now)
-            or self._impostor(line, hello)
-        )
+        config = self._node.config
+        token = config.token if config.accounts is None else ""
+        goodbye = refusal(hello, network=config.network, token=token, routing=config.routing)
         if goodbye is not None:
-            self._refuse(line, goodbye, now)
+            self._refuse(line, hello, goodbye, now)
+        elif config.accounts is None:
+            self._examine(line, hello, now)
+        else:
+            self._log_in(config.accounts, line, hello, now)
+
+    def _log_in(self, accounts: Accounts, line: Line, hello: Hello, now: float) -> None:
+        """See which account it is, at once or with the help of the driver."""
+        who = identify(accounts, hello.credentials, line.certificate)
+        if isinstance(who, Unproved) and self.recognized.knows(who):
+            who = who.account
+        if isinstance(who, Account):
+            who = usurpation(accounts, who, hello) or who
+        elif isinstance(who, Unproved):
+            who = usurpation(accounts, who.account, hello) or crowd(self._logging_in(), line) or who
+        if isinstance(who, Goodbye):
+            self._refuse(line, hello, who, now)
+        elif isinstance(who, Account):
+            self._examine(line, hello, now)
+        else:
+            applicant = self.applicants[line.number] = Applicant(line, hello)
+            applicant.stage, applicant.who = Stage.LOGIN, who
+            applicant.until = now + HANDSHAKE_SECONDS
+            self._node.do(VerifySecret(line.number, who.account.secrets, who.secret))
+            self._node.changed = True
+
+    def _logging_in(self) -> Iterator[Line]:
+        """The lines whose password is being verified."""
+        return (one.line for one in self.applicants.values() if one.stage is Stage.LOGIN)
+
+    def verified(self, event: SecretVerified, now: float) -> None:
+        """The driver has looked at a password. Accounts may have changed meanwhile."""
+        applicant = self.applicants.get(event.connection)
+        if applicant is None or applicant.stage is not Stage.LOGIN or applicant.who is None:
+            return
+        del self.applicants[event.connection]
+        accounts = self._node.config.accounts
+        is_same = accounts is not None and accounts.get(applicant.who.account.name) == (
+            applicant.who.account
+        )
+        if not event.is_right or not is_same:
+            self._refuse(applicant.line, applicant.hello, Goodbye(BAD_CREDENTIALS, WRONG), now)
+            return
+        self.recognized.note(applicant.who, self._node.draw_secret)
+        self._examine(applicant.line, applicant.hello, now)
+
+    def _examine(self, line: Line, hello: Hello, now: float) -> None:
+        """Somebody may be who they say: let them in unless something else speaks against it."""
+        node = self._node
+        goodbye = self._objection(hello, now) or self._impostor(line, hello)
+        if goodbye is not None:
+            self._refuse(line, hello, goodbye, now)
         elif hello.role == CLIENT or self._resumed(hello) is not None:
             self._admit(line, hello, now)
         else:
@@ -217,8 +290,9 @@ class Admission:
             self._challenge(applicant, now)
             node.changed = True
 
-    def _refuse(self, line: Line, goodbye: Goodbye, now: float) -> None:
+    def _refuse(self, line: Line, hello: Hello, goodbye: Goodbye, now: float) -> None:
         self._node.counts["refused"] += 1
+        notes.refused(self._node, line.address, hello, goodbye)
         self._node.close(line, goodbye, now)
 
     def _objection(self, hello: Hello, now: float) -> Goodbye | None:
@@ -311,7 +385,9 @@ class Admission:
         """The holder of a name is alive: whoever else wants the name is refused."""
         for applicant in list(self.applicants.values()):
             if applicant.stage is Stage.CHALLENGE and applicant.hello.id == holder.name:
-                self._refuse(applicant.line, self._refused_by(holder, applicant.hello), now)
+                self._refuse(
+                    applicant.line, applicant.hello, self._refused_by(holder, applicant.hello), now
+                )
 
     def _unanswered(self, applicant: Applicant, now: float) -> None:
         """The holder of a name does not answer; it may have come back over another line."""
@@ -319,7 +395,9 @@ class Admission:
         holder = node.peers.get(applicant.hello.id)
         if holder is not None and holder.line is not None:
             if holder.line.number != applicant.challenged:
-                self._refuse(applicant.line, self._refused_by(holder, applicant.hello), now)
+                self._refuse(
+                    applicant.line, applicant.hello, self._refused_by(holder, applicant.hello), now
+                )
                 return
             node.abort(holder.line, "does not answer, and its name has come back", now)
         self._survey(applicant, now)
@@ -345,16 +423,16 @@ class Admission:
             if applicant.stage is not Stage.SURVEY or applicant.survey != answer.request:
                 continue
             if isinstance(answer, Refused) and BEACONS not in applicant.hello.features:
-                self._refuse(applicant.line, Goodbye(BUSY, NO_ANSWER), now)
+                self._refuse(applicant.line, applicant.hello, Goodbye(BUSY, NO_ANSWER), now)
                 continue
             hello = applicant.hello
             found = () if isinstance(answer, Refused) else answer.brokers
             sessions = [one.session for one in found if one.id == hello.id]
             holder = node.peers.get(hello.id)
             if holder is not None and holder.line is not None:  # it came in meanwhile
-                self._refuse(applicant.line, self._refused_by(holder, hello), now)
+                self._refuse(applicant.line, applicant.hello, self._refused_by(holder, hello), now)
             elif any(session != hello.session for session in sessions):
-                self._refuse(applicant.line, _id_in_use(hello), now)
+                self._refuse(applicant.line, applicant.hello, _id_in_use(hello), now)
             else:
                 self._admit(applicant.line, hello, now, is_alone=not sessions)
 
@@ -386,6 +464,7 @@ class Admission:
             node.membership.come_back(
                 peer, line, resumed.received, hello.credit, now, in_place=in_place
             )
+            node.rows.login(peer, now)
             return
         is_client = hello.role == CLIENT
         place = node.placing.place(hello, is_alone=is_alone)
@@ -418,6 +497,7 @@ class Admission:
             place=place,
             order=hello.order,
         )
+        node.rows.login(peer, now)
 
     def _asks_for(self, hello: Hello) -> Resume | None:
         """The stream with this broker that a hello wants to go on with, if any.

@@ -5,7 +5,10 @@ lost the same broker do not come back all at once. A broker that is a neighbour 
 for every two seconds at least: others wait for it.
 
 Only one new way into the tree is looked for at a time, so that the broker on the other side sees
-the one before it. Each target goes through the states of ``states.TARGET``.
+the one before it. Neighbours are no new way, nor are those that a restarted broker had and waits
+for: one that does not answer must not keep it from the others.
+
+Each target goes through the states of ``states.TARGET``.
 """
 
 from __future__ import annotations
@@ -238,7 +241,15 @@ class Dialing:
 
     def _is_known(self, target: Target) -> bool:
         """Whether the broker there is a neighbour, so that this is no new way into the tree."""
-        return target.peer in self._node.peers
+        return target.peer in self._node.peers or self._is_awaited(target)
+
+    def _is_awaited(self, target: Target) -> bool:
+        """Whether a neighbour from before the restart was reached there, and is not back."""
+        awaited = self._node.broker.restoration.expected()
+        return bool(awaited) and any(
+            target.address in hint.addresses and hint.broker in awaited
+            for hint in self._node.config.book
+        )
 
     def _is_linked(self, target: Target) -> bool:
         """Whether there is a connection to the broker there, over whichever line."""
@@ -272,7 +283,7 @@ class Dialing:
             features=config.features(is_client=False),
             refresh=config.refresh_seconds(is_client=False),
             addresses=config.addresses,
-            credentials={"token": config.token} if config.token else {},
+            credentials=config.credentials,
             routing=config.routing_said,
             resume=node.membership.resumes(),
             tree=node.broker.tree.places(),
@@ -381,15 +392,10 @@ class Dialing:
         known = node.peers.get(welcome.id)
         if known is not None and (known.is_client or known.session != welcome.session):
             known = None
-        offered = [
-            one.received
-            for one in target.hello.resume
-            if (one.broker, one.session) == (welcome.id, welcome.session)
-            and one.received != COUNT_MAX
-        ]
+        offered = _offered(target.hello, welcome)
         target.peer = welcome.id
         if welcome.resumed is not None:
-            self._go_on(line, welcome, known, offered, now)
+            self._go_on(line, welcome, known, target.hello, now)
         elif known is None or offered or known.is_over or self._is_forgotten(known):
             self._begin(line, welcome, now)
         else:
@@ -404,14 +410,16 @@ class Dialing:
         line: Line,
         welcome: Welcome,
         known: Peer | None,
-        offered: list[int],
+        hello: Hello,
         now: float,
     ) -> None:
-        """The stream goes on, if it is still where the hello said it was."""
+        """The stream goes on, if it and its link are still where the hello said they were."""
         node = self._node
         assert welcome.resumed is not None
-        if known is None or offered != [known.channel.received]:
+        if known is None or _offered(hello, welcome) != [known.channel.received]:
             node.close(line, Goodbye(REPLACED, "the stream has gone on meanwhile"), now)
+        elif self._has_left_place(known, hello, welcome):
+            node.close(line, Goodbye(REPLACED, "the tree has changed meanwhile"), now)
         elif not known.channel.can_connect(welcome.resumed):
             node.close(line, Goodbye(REPLACED, "the streams do not fit together"), now)
             if not _has_gone_on(known, line):
@@ -426,6 +434,16 @@ class Dialing:
                 now,
                 in_place=self._is_in_place(known, welcome),
             )
+
+    def _has_left_place(self, known: Peer, hello: Hello, welcome: Welcome) -> bool:
+        """Whether a link was in its place when this broker said hello, and is not any more.
+
+        The other side lets it carry because of that, and has begun to send: what comes would not
+        be taken here. If the connection ends before it is counted, the other side keeps it, and
+        the next hello says that the link is to be held.
+        """
+        said = bool(hello.tree.get(known.name, ""))
+        return said and not welcome.is_held and not self._node.placing.is_in_place(known)
 
     def _is_in_place(self, known: Peer, welcome: Welcome) -> bool:
         """Whether both sides say that a link is where it was in the tree."""
@@ -474,6 +492,15 @@ class Dialing:
 
 def _is_target(one: object) -> bool:
     return type(one) is Target and not misfits(one, TARGET_KINDS)
+
+
+def _offered(hello: Hello, welcome: Welcome) -> list[int]:
+    """How far the stream with a broker was for this side, if it was to go on."""
+    return [
+        one.received
+        for one in hello.resume
+        if (one.broker, one.session) == (welcome.id, welcome.session) and one.received != COUNT_MAX
+    ]
 
 
 def _has_gone_on(known: Peer, line: Line) -> bool:

@@ -45,7 +45,7 @@ def told_goodbye(node: Node, line: Line, goodbye: Goodbye, before: LineState, no
             node.membership.end_stream(peer, now)
         elif goodbye.code == PROTOCOL:
             node.checking.broke(peer, goodbye, now, was_told=True)
-        node.membership.lost(line, now)
+        node.membership.lost(line, now, goodbye.reason or goodbye.code)
     node.dialing.tick(now)
 
 

@@ -253,9 +253,12 @@ class HandingOver:
         counts = peer.channel.counts()
         away = 0.0 if peer.away_since is None else now - past(peer.away_since, now)
         home = (node.config.id, node.config.session)
-        requests = tuple(
-            (one.user, one.number, *(("", "") if one.subject is None else one.subject[:2]))
-            for one in node.broker.waves.waiting_for(peer.name)
+        requests = (
+            *(
+                (one.user, one.number, *(("", "") if one.subject is None else one.subject[:2]))
+                for one in node.broker.waves.waiting_for(peer.name)
+            ),
+            *node.broker.conducting.waiting_for(peer.name),
         )
         again = peer.claimed_again
         return AdoptedStream(

@@ -18,7 +18,7 @@ from typing import Annotated, Final, TypeAlias
 import msgspec
 
 from sapwood.protocol.naming import Name
-from sapwood.protocol.neighbours import HOP_LEASE, MOVES, REFRESH, RESTART
+from sapwood.protocol.neighbours import EDGES, HOP_LEASE, MOVES, REFRESH, RESTART
 from sapwood.protocol.stabilize.beacon import BEACONS, Beacon
 from sapwood.routing.algorithms import ALGORITHMS, FLOODING
 from sapwood.wire.control import ControlCodec
@@ -30,7 +30,7 @@ VERSIONS: Final = (1, 1)
 CHECKS: Final = "checks"
 """The feature of those who say now and then how far they are (`Check`), and compare."""
 
-FEATURES: Final[tuple[str, ...]] = (RESTART, CHECKS, BEACONS, REFRESH, HOP_LEASE, MOVES)
+FEATURES: Final[tuple[str, ...]] = (RESTART, CHECKS, BEACONS, REFRESH, HOP_LEASE, MOVES, EDGES)
 """Optional abilities beyond the version; a side uses only what both have. Which of them a node
 offers is in its settings."""
 
@@ -74,7 +74,7 @@ class Hello(_LinkMessage, frozen=True, kw_only=True):
     addresses: tuple[str, ...] = ()
     """Under which a broker can be reached, if any."""
     credentials: dict[str, str] = {}
-    """By kind. Known so far: ``token``."""
+    """By kind. Known so far: ``token``; ``account`` and ``secret``."""
     routing: str = ""
     """Of a broker: how it learns and tells what is wanted (`said_routing`)."""
     resume: tuple[Resume, ...] = ()

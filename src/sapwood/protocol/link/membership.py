@@ -30,6 +30,7 @@ from sapwood.protocol.events import (
     Roster,
 )
 from sapwood.protocol.faults import FAULTS
+from sapwood.protocol.link import notes
 from sapwood.protocol.link.agreeing import (
     agree,
     is_candidate,
@@ -101,6 +102,7 @@ class Membership:
         self._mirror_tree()
         self.remember()
         self._node.checking.tree_changed(now)
+        notes.tree_changed(self._node)
         self._node.dialing.tick(now)
 
     def _mirror_tree(self) -> None:
@@ -172,6 +174,7 @@ class Membership:
                 self.remove(before, reason, now)
             node.peers[peer.name] = peer
             node.client_count += 1
+            notes.came(node, peer, line.address)
             self._attach(peer, line, 0, credit, now)
             peer.order = order
             if node.config.recording:
@@ -191,6 +194,7 @@ class Membership:
             self._drop_line(before, Goodbye(REPLACED, "the other side has connected again"), now)
             node.forget_peer(before, now)
         node.peers[peer.name] = peer
+        notes.came(node, peer, line.address)
         self._attach(peer, line, 0, credit, now)
         place = place or LinkPlace(peer.in_tree)
         node.bring(self._link(peer.name, peer, place, restarted=bool(restarts)), now)
@@ -336,6 +340,7 @@ class Membership:
         """
         node = self._node
         self._drop_line(peer, Goodbye(REPLACED, "the other side has connected again"), now)
+        notes.came_back(node, peer, line.address, now)
         self._attach(peer, line, received, credit, now)
         node.overflow.count(peer)
         node.counts["resumed"] += 1
@@ -364,9 +369,10 @@ class Membership:
 
     # Going
 
-    def lost(self, line: Line, now: float) -> None:
+    def lost(self, line: Line, now: float, reason: str) -> None:
         """A line is gone: its stream waits for the next one."""
         if line.peer is not None:
+            notes.lost(self._node, line.peer, reason)
             self.lose(line.peer, now)
 
     def lose(self, peer: Peer, now: float) -> None:
@@ -418,7 +424,9 @@ class Membership:
         node.forget_peer(peer, now)
         self._drop_line(peer, goodbye, now, lingers=is_told)
         abandoned = peer.channel.abandon()
-        node.counts["abandoned"] += sum(run.frames for run in abandoned)
+        count = sum(run.frames for run in abandoned)
+        node.counts["abandoned"] += count
+        notes.gone(node, peer, goodbye, count)
         node.rows.dropped(peer, abandoned, now, is_abandoned=True)
         if peer.is_client:
             self._client_left(peer, since, now)

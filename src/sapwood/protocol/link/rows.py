@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from sapwood.protocol.effects import Record
+from sapwood.protocol.link import notes
 from sapwood.protocol.link.peer import Peer
 from sapwood.protocol.link.spool import FrameRun
 from sapwood.protocol.ports import Row
@@ -19,6 +20,7 @@ from sapwood.trace.schema import (
     DELIVERED,
     DROPPED,
     FORWARDED,
+    LOGIN,
     PUBLISHED,
     SUBSCRIBED,
     UNADVERTISED,
@@ -41,6 +43,18 @@ class Rows:
 
     def __init__(self, node: Node) -> None:
         self._node = node
+
+    def login(self, peer: Peer, at: float) -> None:
+        """Somebody has come in by an account."""
+        accounts = self._node.config.accounts
+        if not self._node.config.recording or accounts is None:
+            return
+        if peer.is_client:
+            account, fields = accounts.owner_of_session(peer.name), {"client": peer.name}
+        else:
+            account, fields = accounts.owner("broker", peer.name), {"source": peer.name}
+        if account is not None:
+            self._node.do(Row(at, LOGIN, {**fields, "message": account.name}))
 
     def published(self, peer: Peer, data: bytes, frames: int, size: int, at: float) -> None:
         """Frames came from a client, notifications of so many bytes among them.
@@ -85,11 +99,14 @@ class Rows:
                 self._node.do(Row(at, DROPPED, fields, run.data))
 
     def asked(self, effect: Record, at: float) -> None:
-        """The broker asks for a row.
+        """The broker asks for a row, which may be of interest for the log, too.
 
         A client that was lost by another broker or session asks for everything again: what it had
         asked for there is over, and that session may not have been able to record it.
         """
+        notes.recorded(self._node, effect)
+        if not self._node.config.recording:
+            return
         kind, fields = effect.kind, effect.fields
         peer = self._node.peers.get(fields.get("client", "")) if kind in _ENDS else None
         if peer is not None and peer.claimed_again is not None:

@@ -7,6 +7,10 @@ If one fails for good, or the client goes, no other begins. The tree is then one
 and the one that is wanted, and the same asked for again goes on from there.
 
 Whoever carries out a plan says so in surveys, and nobody begins a second one.
+
+A broker may be asked to leave itself. Then it carries out all steps but the end of the last: with
+the client that asked, its question goes to the broker that takes over, which looks whether the
+other is gone, and answers.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from sapwood.protocol.events import LeaveRefused
 from sapwood.protocol.machine import EventHandler, Machine, MessageHandler
 from sapwood.protocol.reconfigure.asking import (
     EXCHANGE,
+    REMOVE,
     SWAP,
     ChangeTree,
     JobOutcome,
@@ -55,6 +60,12 @@ LEAVE_SECONDS: Final = 60.0
 
 JOBS_MAX: Final = 16
 """Wishes of clients that are carried out at a time."""
+
+OWN_REMOVAL: Final = "removal"
+"""Kind of a question that goes along with a client: whether the broker that it left is gone."""
+
+CARRIED_OUT: Final = "change"
+"""The same: whether what that broker carried out is done; nobody else knows."""
 
 _NO_SURVEY: Final = "the survey did not come back in time; try again"
 
@@ -152,6 +163,8 @@ class Conducting(Machine):
 
     def answer(self, request: OpenRequest, wave: Wave, now: float) -> list[Effect]:
         """The survey is back: plan the steps, and begin with the first round."""
+        if request.client != self.core.id:
+            return self._answer_for_another(request, wave)
         if request.number in self.departures:
             return self._look(request.number, wave, now)
         job = self.jobs.get(request.number)
@@ -178,6 +191,8 @@ class Conducting(Machine):
 
     def give_up(self, request: OpenRequest) -> list[Effect]:
         """No survey has come back in time."""
+        if request.client != self.core.id:
+            return [Send(request.client, TreeChangeEnded(request.number, "stopped", _NO_SURVEY))]
         job = self.jobs.pop(request.number, None)
         if job is None:
             return []
@@ -232,8 +247,7 @@ class Conducting(Machine):
         """A survey is back: see whether a broker is gone, and nobody waits for it."""
         departure = self.departures[number]
         broker = departure.broker
-        known = {name for one in wave.reports for name in (one.id, *one.neighbours)}
-        if broker not in known and broker not in wave.unreachable:
+        if not _is_known(broker, wave):
             return self._gone(number, COMPLETED, "", now)
         if is_due(departure.since + LEAVE_SECONDS, now, LEAVE_SECONDS):
             reason = f"{broker} is still there after {LEAVE_SECONDS:.0f} s"
@@ -318,6 +332,36 @@ class Conducting(Machine):
         )
         return [Send(job.client, answer)]
 
+    # A client that goes on elsewhere, because this broker leaves
+
+    def waiting_for(self, client: str) -> list[tuple[str, int, str, str]]:
+        """What a client has not been answered: machine, number, kind, and this broker."""
+        own = self.core.id
+        return [
+            (
+                self.name,
+                job.wanted.request,
+                OWN_REMOVAL
+                if (job.wanted.wish, job.wanted.broker) == (REMOVE, own)
+                else CARRIED_OUT,
+                own,
+            )
+            for job in self.jobs.values()
+            if job.client == client
+        ]
+
+    def _answer_for_another(self, request: OpenRequest, wave: Wave) -> list[Effect]:
+        """Answer a client of a broker that has left, as far as is known here."""
+        kind, broker, _ = request.subject or ("", "", 0)
+        if kind == OWN_REMOVAL and not _is_known(broker, wave):
+            step = StepReport(COMPLETED, old=(broker, self.core.id))
+            answer = TreeChangeEnded(request.number, COMPLETED, "", (step,), 1)
+        else:
+            what = "is still there" if kind == OWN_REMOVAL else "carried it out, and has left"
+            reason = f"{broker} {what}; see how the tree is now"
+            answer = TreeChangeEnded(request.number, "stopped", reason)
+        return [Send(request.client, answer)]
+
     def client_down(self, client: str, now: float) -> list[Effect]:
         """Nobody waits any more: what has begun ends by itself, and nothing else begins."""
         for key, job in list(self.jobs.items()):
@@ -357,3 +401,9 @@ class Conducting(Machine):
 
 def _occupied(broker: str, plan: str) -> str:
     return f"{broker} carries out a {plan}; wait until it is done"
+
+
+def _is_known(broker: str, wave: Wave) -> bool:
+    """Whether a survey has found a broker, or somebody who waits for it."""
+    known = {name for one in wave.reports for name in (one.id, *one.neighbours)}
+    return broker in known or broker in wave.unreachable

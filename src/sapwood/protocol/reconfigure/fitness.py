@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from sapwood.protocol.core import Core
+from sapwood.protocol.neighbours import STEADY
 
 RING_MIN = 3
 """Two links that exchange places have three ends at least."""
+
+
+MIXED = "routing: some edges of the ring flood, and others do not"
+"""Why a ring cannot be changed until its edges were switched."""
+
+SWITCHING = "routing: an edge of the ring is being switched"
 
 
 def misfit(core: Core, path: tuple[str, ...], k: int, source: str) -> str:
@@ -41,5 +48,7 @@ def _mixture(core: Core, path: tuple[str, ...], place: int) -> str:
     In the other direction it may be known; but the change turns edges round.
     """
     sides = [core.neighbours.get(path[(place + step) % len(path)]) for step in (-1, 1)]
+    if any(one is not None and one.outward_phase != STEADY for one in sides):
+        return SWITCHING
     floods = {flag for one in sides if one is not None for flag in (one.floods, one.is_flooded)}
-    return "some edges of the ring flood, and others do not" if len(floods) > 1 else ""
+    return MIXED if len(floods) > 1 else ""

@@ -64,6 +64,9 @@ class Hub(Protocol):
     def forget_ways(self, names: tuple[str, ...]) -> None:
         """Take the publications of clients that moved from other ways than by these, too."""
 
+    def ask_to_tell(self, path: tuple[str, ...], now: float) -> list[Effect]:
+        """Have all edges tell that a change on a path needs to."""
+
     def choose_reader(self) -> None:
         """Let frames be coloured from now on, or no longer."""
 
@@ -262,7 +265,7 @@ class Holding(Machine):
         effects: list[Effect] = []
         if ring.is_closed and ring.new in self.core.neighbours:
             effects.append(Withhold(ring.new, is_withheld=False))
-        if not self.core.config.recording:
+        if not (self.core.config.recording or self.core.config.noting):
             return effects
         fields = {
             "change": ring.change,

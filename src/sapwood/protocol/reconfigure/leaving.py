@@ -278,7 +278,7 @@ class Leaves(Machine):
         return self._links.welcome_client(client, now)
 
     def _recorded(self, source: str, adoption: Adoption, clients: int, now: float) -> list[Effect]:
-        if not self.core.config.recording:
+        if not (self.core.config.recording or self.core.config.noting):
             return []
         seconds = now - past(adoption.since, now)
         what = f"{adoption.change} removed {source}: {clients} clients in {seconds:.3f} s"

@@ -277,7 +277,8 @@ class Changing(Machine):
         change = f"{self.core.id}.{self.core.config.session}/{self.count}"
         refusal = self._turning.refusal(change, path, order.wanted.k)
         if refusal:
-            return self._refused(order, f"{self.core.id}: {refusal}", now)
+            way = self._turning.make_way(path, refusal, now)
+            return [*way, *self._refused(order, f"{self.core.id}: {refusal}", now)]
         order.change = change
         return self._turning.start(change, path, order.wanted.k, now)
 

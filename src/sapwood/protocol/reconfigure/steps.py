@@ -67,8 +67,6 @@ def _removal(
     reports: Sequence[BrokerReport], tree: Topology, asker: str, broker: str
 ) -> list[tuple[Step, ...]]:
     """Let a broker become a leaf, step by step, and then leave."""
-    if broker == asker:
-        raise PlanError(f"{broker} cannot see to it that it is gone itself; ask another broker")
     if broker in tree.brokers and all(report.id != broker for report in reports):
         raise PlanError(f"{broker} cannot be reached, so it can hand nobody over")
     moves = moving_out(tree, broker, _heir(reports, broker), dialling_of(reports))

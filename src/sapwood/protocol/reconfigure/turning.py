@@ -24,7 +24,7 @@ from sapwood.protocol.effects import CloseLink, Effect, Send, Withhold
 from sapwood.protocol.machine import MessageHandler
 from sapwood.protocol.messages import Advertise, Message, Subscribe, Unadvertise, Unsubscribe
 from sapwood.protocol.reconfigure.faults import Undoing
-from sapwood.protocol.reconfigure.fitness import misfit
+from sapwood.protocol.reconfigure.fitness import MIXED, misfit
 from sapwood.protocol.reconfigure.messages import (
     COMPLETED,
     Accept,
@@ -95,6 +95,10 @@ class Turning(Undoing):
         """Why a change cannot begin here now; empty if it can."""
         return self._refusal(change, path, k, "", None)
 
+    def make_way(self, path: tuple[str, ...], refusal: str, now: float) -> list[Effect]:
+        """Have edges switched that are in the way of a change, so that it can be tried again."""
+        return self._hub.ask_to_tell(path, now) if refusal == MIXED else []
+
     def start(self, change: str, path: tuple[str, ...], k: int, now: float) -> list[Effect]:
         """Begin a change, as the first of its path."""
         return self._lock(Ring(change, path, k, 0, now), now)
@@ -115,7 +119,8 @@ class Turning(Undoing):
         core = self.core
         refusal = self._refusal(message.change, message.path, message.k, source, message)
         if refusal:
-            return [Send(source, Undo(message.change, f"{core.id}: {refusal}"))]
+            undo = Send(source, Undo(message.change, f"{core.id}: {refusal}"))
+            return [undo, *self.make_way(message.path, refusal, now)]
         place = message.path.index(core.id)
         ring = Ring(message.change, message.path, message.k, place, now, message.is_root_left)
         ring.heard[source] = None

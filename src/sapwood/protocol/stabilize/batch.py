@@ -7,16 +7,15 @@ digests.
 
 from __future__ import annotations
 
-from sapwood.protocol.core import Core
+from sapwood.protocol.core import Core, neighbour_routing
 from sapwood.protocol.effects import Effect, Send
-from sapwood.protocol.messages import EdgeRouting
 from sapwood.protocol.stabilize.edge_tables import TABLES, EdgeTables
 from sapwood.protocol.stabilize.whole import whole
 
 
 def batch(core: Core, tables: EdgeTables, neighbour: str) -> list[Effect]:
     """Tell a neighbour all that it is owed, and how its edge is routed."""
-    effects: list[Effect] = [Send(neighbour, EdgeRouting(core.neighbours[neighbour].sends))]
+    effects: list[Effect] = [Send(neighbour, neighbour_routing(core.neighbours[neighbour]))]
     for name in TABLES:
         effects += [Send(neighbour, one) for one in whole(name, tables.owed(neighbour, name))]
     return effects

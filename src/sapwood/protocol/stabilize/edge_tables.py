@@ -95,6 +95,9 @@ class EdgeTables:
             if filter is None:
                 effects += self._core.drops.count(Drop.MALFORMED, source)
                 continue
+            if self._core.claim_refusal(source, kind, filter):
+                effects += self._core.drops.count(Drop.REFUSED, source)
+                continue
             told.add(entry_id)
             self._restoration.told_again(source, entry_id, advertisements=name == "a")
             if table.get(source, entry_id) != filter:

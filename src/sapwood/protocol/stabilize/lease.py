@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sapwood.protocol.core import Core
+from sapwood.protocol.core import Core, neighbour_routing
 from sapwood.protocol.effects import Effect, Send
-from sapwood.protocol.messages import Advertise, EdgeRouting, Subscribe, TableName
+from sapwood.protocol.messages import Advertise, Subscribe, TableName
 from sapwood.protocol.stabilize.edge_tables import TABLES, EdgeTables
 from sapwood.protocol.stabilize.whole import Partial
 
 
 def renewal(core: Core, tables: EdgeTables, neighbour: str) -> list[Effect]:
     """Tell a neighbour once more what it is owed, entry by entry."""
-    effects: list[Effect] = [Send(neighbour, EdgeRouting(core.neighbours[neighbour].sends))]
+    effects: list[Effect] = [Send(neighbour, neighbour_routing(core.neighbours[neighbour]))]
     for entry_id, text in tables.owed(neighbour, "a").items():
         effects.append(Send(neighbour, Advertise(entry_id, text)))
     for entry_id, text in tables.owed(neighbour, "s").items():

@@ -41,6 +41,7 @@ from sapwood.protocol.effects import Effect, ResetStream, Send
 from sapwood.protocol.machine import Machine, MessageHandler
 from sapwood.protocol.messages import Advertise, Refresh, Repeat, Subscribe, TableName, Whole
 from sapwood.protocol.neighbours import REFRESH, refresh_features
+from sapwood.protocol.optimize.edges.switching import Switching
 from sapwood.protocol.ports import TICK_SECONDS
 from sapwood.protocol.restoration import Restoration
 from sapwood.protocol.stabilize.batch import batch
@@ -101,7 +102,9 @@ class Refreshing(Machine):
         if isinstance(before, Refreshing) and isinstance(before.leases.flags, dict):
             self.leases.flags = before.leases.flags
 
-    def __init__(self, core: Core, subscribing: Subscribing, restoration: Restoration) -> None:
+    def __init__(
+        self, core: Core, subscribing: Subscribing, restoration: Restoration, switching: Switching
+    ) -> None:
         super().__init__(core)
         self.edges: dict[str, Edge] = {}
         """By neighbour or client: those that can compare."""
@@ -113,6 +116,7 @@ class Refreshing(Machine):
         self.expire_at = float("-inf")
         """With leases: when the period is over."""
         self._restoration = restoration
+        self._switching = switching
         self._tables = EdgeTables(core, subscribing, restoration)
         self.leases = Leases(self._tables)
         self._settings = core.config.stabilization
@@ -167,9 +171,10 @@ class Refreshing(Machine):
         if self._is_leased:
             return renewal(core, tables, neighbour)
         wanted, advertised = (digest(tables.owed(neighbour, one).items()) for one in TABLES)
-        sends = core.neighbours[neighbour].sends
+        one = core.neighbours[neighbour]
+        number = one.inward_number if one.has_edges else 0
         is_complete = self._restoration.has_told(neighbour)
-        return [Send(neighbour, Refresh(sends, wanted, advertised, is_complete))]
+        return [Send(neighbour, Refresh(one.sends, wanted, advertised, is_complete, number))]
 
     def _say_at_once(self, neighbour: str, now: float) -> list[Effect]:
         """The stream is new, or goes on: compare at once, and wait for nothing older."""
@@ -204,10 +209,12 @@ class Refreshing(Machine):
         edge.partial = None
         effects: list[Effect] = []
         if not is_client:
-            effects += core.route(source, message.routing)
+            effects += self._switching.confirm(source, message.routing, message.number)
             if message.is_complete:
                 effects += self._restoration.completed(source)
         for name, right in zip(TABLES, said, strict=True):
+            if name == "s" and core.is_deaf_to(source):
+                continue
             held = self._tables.held(source, name)
             if digest(held.items()) == right:
                 edge.rows.pop(name, None)
@@ -220,6 +227,8 @@ class Refreshing(Machine):
     def _told(self, source: str, message: Whole, now: float) -> list[Effect]:
         core = self.core
         if source not in core.clients and self.is_resting(source):
+            return []
+        if message.table == "s" and core.is_deaf_to(source):
             return []
         if not is_possible(message):
             return core.drops.count(Drop.MALFORMED, source)

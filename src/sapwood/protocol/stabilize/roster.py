@@ -20,6 +20,8 @@ from sapwood.protocol.events import (
     NeighbourBack,
     Roster,
 )
+from sapwood.protocol.neighbours import PHASES, STEADY
+from sapwood.protocol.optimize.edges.messages import NUMBER_MAX
 from sapwood.protocol.stabilize.beacon import BEACONS
 from sapwood.routing.algorithms import ALGORITHMS
 
@@ -80,3 +82,16 @@ def agree(neighbour: Neighbour, link: LinkUp, routing: str) -> None:
             setattr(neighbour, name, getattr(link, name) or routing)
     if neighbour.announced not in ALGORITHMS:
         neighbour.announced = ""
+    agree_about_switches(neighbour)
+
+
+def agree_about_switches(neighbour: Neighbour) -> None:
+    """Let what is kept of switches be something that can be: comparisons do the rest."""
+    if neighbour.how not in ALGORITHMS:
+        neighbour.how = ""
+    if neighbour.outward_phase not in PHASES:
+        neighbour.outward_phase = STEADY
+    for name in ("inward_number", "outward_number", "unsettled"):
+        value = getattr(neighbour, name)
+        if type(value) is not int or not 0 <= value < NUMBER_MAX:
+            setattr(neighbour, name, 0)

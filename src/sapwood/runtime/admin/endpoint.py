@@ -2,7 +2,7 @@
 
 It runs on the broker's own event loop, so what it shows is of one moment; a broker that does not
 answer here does not forward either. It only reads, but for faults, which are off unless they are
-enabled. It listens on this machine alone unless another address is given: there is no login.
+enabled. Who may ask what is in ``door``; beyond this machine it is encrypted.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import asyncio
 import contextlib
 import errno
 import socket
-from collections.abc import Callable, Iterator, Mapping
+import ssl
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 
 import msgspec
 import uvicorn
@@ -23,8 +24,13 @@ from starlette.routing import Route
 from sapwood.errors import ListenError, SapwoodError
 from sapwood.protocol.faults import FAULTS
 from sapwood.runtime.address import Address
+from sapwood.runtime.admin.door import Door
 from sapwood.runtime.admin.metrics import METRICS_TYPE, exposition
 from sapwood.runtime.admin.status import Status
+from sapwood.runtime.config.settings import TlsSettings
+from sapwood.runtime.tls import server_context
+
+Answer = Callable[[Request], Awaitable[Response]]
 
 
 class _Server(uvicorn.Server):
@@ -43,10 +49,15 @@ class Admin:
         self,
         take_status: Callable[[], Status],
         spoil: Callable[[Mapping[str, str]], list[str]] | None = None,
+        door: Door | None = None,
     ) -> None:
         self._take_status = take_status
         self._spoil = spoil
         """Corrupts the state of the broker, if that is allowed; says what it did."""
+        self._door = door
+        """Who may ask what; without one, everybody everything."""
+        self.tls: ssl.SSLContext | None = None
+        """What it is encrypted with, if it is."""
         self._server: uvicorn.Server | None = None
         self._socket: socket.socket | None = None
         self._task: asyncio.Task[None] | None = None
@@ -57,11 +68,23 @@ class Admin:
         if self._socket is None:
             return None
         host, port = self._socket.getsockname()[:2]
-        return Address(host, port)
+        return Address(host, port, self.tls is not None)
 
-    async def start(self, address: Address) -> None:
-        """Begin to answer."""
+    @property
+    def url(self) -> str:
+        """The same, for a browser."""
+        address = self.address
+        if address is None:
+            return ""
+        host = f"[{address.host}]" if ":" in address.host else address.host
+        return f"{'https' if address.tls else 'http'}://{host}:{address.port}"
+
+    async def start(self, address: Address, tls: TlsSettings | None = None) -> None:
+        """Begin to answer, encrypted if there are files for that."""
         self._socket = _listening(address)
+        if self._door is not None:
+            self._door.begin(address)
+        self.tls = None if tls is None else server_context(tls)
         config = uvicorn.Config(
             self._app(),
             access_log=False,
@@ -70,6 +93,8 @@ class Admin:
             ws="none",
             timeout_graceful_shutdown=1,
         )
+        config.load()
+        config.ssl = self.tls
         self._server = _Server(config)
         self._task = asyncio.create_task(self._server.serve([self._socket]))
 
@@ -85,11 +110,20 @@ class Admin:
         return Starlette(
             routes=[
                 Route("/healthz", self._health),
-                Route("/status", self._status),
-                Route("/metrics", self._metrics),
-                Route("/faults", self._faults, methods=["POST"]),
+                Route("/status", self._guarded(self._status, "read")),
+                Route("/metrics", self._guarded(self._metrics, "read")),
+                Route("/faults", self._guarded(self._faults, "faults"), methods=["POST"]),
             ]
         )
+
+    def _guarded(self, answer: Answer, action: str) -> Answer:
+        """The same for those who may ask."""
+
+        async def guarded(request: Request) -> Response:
+            refusal = None if self._door is None else await self._door.refusal(request, action)
+            return await answer(request) if refusal is None else refusal
+
+        return guarded
 
     async def _health(self, request: Request) -> Response:
         return PlainTextResponse("ok\n")

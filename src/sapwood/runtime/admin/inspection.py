@@ -8,8 +8,10 @@ asked if they can be, and believed if it is really that broker that answers.
 from __future__ import annotations
 
 import asyncio
+import ssl
+from base64 import b64encode
 from urllib.error import URLError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import msgspec
 
@@ -79,24 +81,36 @@ async def inspect(bus: Bus, *, with_status: bool = True) -> NetworkView:
     """Look at the network that a bus is connected to."""
     surveyed = await bus.survey()
     reports = sorted(surveyed.brokers, key=lambda report: natural(report.id))
-    asked = [_status_of(report) for report in reports if with_status]
+    asked = [_status_of(report, bus) for report in reports if with_status]
     found = await asyncio.gather(*asked) if with_status else [None] * len(reports)
     views = tuple(map(BrokerView, reports, found))
     return NetworkView(views, surveyed.unreachable)
 
 
-async def _status_of(report: BrokerReport) -> Status | None:
+async def _status_of(report: BrokerReport, bus: Bus) -> Status | None:
     if not report.admin:
         return None
-    status = await asyncio.to_thread(fetch_status, f"http://{report.admin}")
+    is_encrypted = report.admin.startswith("https://")
+    url = report.admin if is_encrypted else f"http://{report.admin}"
+    asked = Request(f"{url}/status")  # noqa: S310 - http and https only
+    if is_encrypted and bus.account:
+        login = b64encode(f"{bus.account}:{bus.secret}".encode()).decode()
+        asked.add_header("Authorization", f"Basic {login}")
+    status = await asyncio.to_thread(_fetch, asked, bus.tls if is_encrypted else None)
     is_it = status is not None and (status.id, status.session) == (report.id, report.session)
     return status if is_it else None
 
 
 def fetch_status(admin_url: str, seconds: float = _ANSWER_SECONDS) -> Status | None:
     """What an admin endpoint says; None if nobody answers there, or something else does."""
+    return _fetch(Request(f"{admin_url}/status"), None, seconds)  # noqa: S310 - http only
+
+
+def _fetch(
+    asked: Request, tls: ssl.SSLContext | None, seconds: float = _ANSWER_SECONDS
+) -> Status | None:
     try:
-        with urlopen(f"{admin_url}/status", timeout=seconds) as answer:  # noqa: S310 - http only
+        with urlopen(asked, timeout=seconds, context=tls) as answer:  # noqa: S310 - http and https only
             return msgspec.json.decode(answer.read(), type=Status)
     except (OSError, URLError, ValueError):
         return None

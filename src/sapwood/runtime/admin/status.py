@@ -50,6 +50,8 @@ class NeighbourStatus(msgspec.Struct, frozen=True, kw_only=True):
     frames_out: int
     rate: Rate
     queue: QueueStatus
+    account: str = ""
+    """By which it may come in here; empty where there are no accounts, or none is its own."""
 
 
 class ClientStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,6 +69,8 @@ class ClientStatus(msgspec.Struct, frozen=True, kw_only=True):
     frames_out: int
     rate: Rate
     queue: QueueStatus
+    account: str = ""
+    """Whose it is; empty where there are no accounts."""
 
 
 class TableStatus(msgspec.Struct, frozen=True, kw_only=True):

@@ -100,6 +100,7 @@ class StatusTaker:
             frames_out=peer.frames_out,
             rate=self._rates[peer.name],
             queue=_queue(peer),
+            account=self._account("broker", peer.name),
         )
 
     def _client(self, peer: Peer, now: float) -> ClientStatus:
@@ -117,7 +118,14 @@ class StatusTaker:
             frames_out=peer.frames_out,
             rate=self._rates[peer.name],
             queue=_queue(peer),
+            account=self._account("client", peer.name.rpartition(".")[0]),
         )
+
+    def _account(self, role: str, name: str) -> str:
+        """The name of the account that owns an id, if one does."""
+        accounts = self._node.config.accounts
+        owner = None if accounts is None else accounts.owner(role, name)
+        return "" if owner is None else owner.name
 
     def _trace(self) -> TraceStatus | None:
         tracer, settings = self._tracer, self._settings.trace

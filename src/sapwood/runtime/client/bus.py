@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import secrets
+import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -63,7 +64,8 @@ class Bus:
 
     def __init__(self, servers: Sequence[str], options: BusOptions) -> None:
         check_options(options)
-        self.id = options.id or f"client-{secrets.token_hex(4)}"
+        own = f"{options.account}/" if options.account else "client-"
+        self.id = options.id or f"{own}{secrets.token_hex(4)}"
         self.session = _next_session()
         config = SessionConfig(
             id=self.id,
@@ -71,6 +73,8 @@ class Bus:
             servers=tuple(str(parse_address(text)) for text in servers),
             network=options.network,
             token=options.token,
+            account=options.account,
+            secret=options.secret,
             slow_policy=options.slow_policy,
             buffer_bytes=options.buffer_bytes,
             connect_seconds=options.connect_seconds,
@@ -177,6 +181,21 @@ class Bus:
             ) from None
 
     # What is known
+
+    @property
+    def account(self) -> str:
+        """The account that this is, if brokers have accounts."""
+        return self._options.account
+
+    @property
+    def secret(self) -> str:
+        """The secret of that account."""
+        return self._options.secret
+
+    @property
+    def tls(self) -> ssl.SSLContext | None:
+        """What encrypted connections are made with; None for the usual."""
+        return self._options.tls
 
     @property
     def is_connected(self) -> bool:

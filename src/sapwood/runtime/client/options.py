@@ -28,6 +28,10 @@ class BusOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """The network this is meant for: brokers of another one refuse."""
     token: str = ""
     """The shared secret of the network, if it has one."""
+    account: str = ""
+    """Where brokers have accounts: which one this is. A made-up id begins with its name."""
+    secret: str = ""
+    """The secret of the account; not needed where a certificate is enough."""
     slow_policy: str = ""
     """What the broker does when this client does not keep up: ``drop_oldest``, ``disconnect`` or
     ``block``; empty for the broker's default."""

@@ -8,7 +8,6 @@ environment.
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from textwrap import wrap
@@ -20,17 +19,22 @@ from msgspec.inspect import Field, Metadata, StructType, type_info
 from sapwood.errors import AddressError, ConfigurationError
 from sapwood.file_errors import joined, key_problem
 from sapwood.runtime.address import parse_address, parse_admin
+from sapwood.runtime.config.accounts import read_accounts
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.config.stabilization import with_periods, wrong_periods
+from sapwood.runtime.config.toml_file import read_file
 from sapwood.runtime.tls import admin_exposure, exposure
 
 TOKEN_VARIABLE = "SAPWOOD_TOKEN"  # noqa: S105 - where the secret is, not the secret
 """The environment variable for the shared secret."""
 
+VARIABLES = {TOKEN_VARIABLE: "token", "SAPWOOD_ACCOUNT": "account", "SAPWOOD_SECRET": "secret"}
+"""Settings that may come from the environment."""
+
 EXAMPLE_ID = "B1"
 """For configuration without a broker's name: that is given on the command line."""
 
-_SECRETS = frozenset({"token"})
+_SECRETS = frozenset({"token", "secret"})
 _HIDDEN = "(hidden)"
 _COLUMNS = 96
 _UNITS = ("bytes", "seconds")
@@ -67,26 +71,17 @@ def load(
     values = {} if file is None else read_file(file)
     if default_id is not None:
         values.setdefault("id", default_id)
-    if environment.get(TOKEN_VARIABLE):
-        values["token"] = environment[TOKEN_VARIABLE]
+    for variable, key in VARIABLES.items():
+        if environment.get(variable):
+            values[key] = environment[variable]
     for key, value in options.items():
         _put(values, key, value)
     settings = with_periods(_convert(values, Origins(file, options)))
+    read_accounts(settings.accounts)
     admin = parse_admin(settings.admin) if settings.admin else None
     if admin is None:
         return settings
     return msgspec.structs.replace(settings, admin=str(admin).partition("://")[2])
-
-
-def read_file(file: Path) -> Values:
-    """The values in a file, as they stand there."""
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as problem:
-        what = problem.strerror or str(problem)
-        raise ConfigurationError(f"cannot be read: {what}", origin=str(file)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise ConfigurationError(f"is not TOML: {problem}", origin=str(file)) from None
 
 
 def _put(values: Values, key: str, value: Any) -> None:
@@ -130,6 +125,8 @@ def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
         )
     if (tls.key or tls.require_certificate) and not tls.certificate:
         yield "tls.certificate", "is missing; the other keys of tls need one"
+    if settings.secret and not settings.account:
+        yield "account", "is missing; a secret is that of an account"
     for name in ("certificate", "key", "authority"):
         path = getattr(tls, name)
         if path and not Path(path).is_file():

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
+from sapwood.protocol.accounts import Accounts
 from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.ports import Hint, Remember
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.config.stabilization import with_periods
+from sapwood.runtime.tls import admin_url
 
 
 def node_config(
@@ -17,6 +19,7 @@ def node_config(
     was_part: bool,
     former: int = 0,
     book: tuple[Hint, ...] = (),
+    accounts: Accounts | None = None,
 ) -> NodeConfig:
     """What a node has to know, with what its data directory remembers of the last session."""
     settings = with_periods(settings)
@@ -25,6 +28,9 @@ def node_config(
         session=session,
         network=settings.network,
         token=settings.token,
+        accounts=accounts,
+        account=settings.account,
+        secret=settings.secret,
         require_certificate=settings.tls.require_certificate,
         joins=settings.join,
         joins_for_ever=was_part or not settings.join_seconds,
@@ -35,7 +41,7 @@ def node_config(
         book=book,
         restore_seconds=settings.restore_seconds,
         addresses=settings.advertise,
-        admin=settings.admin,
+        admin=admin_url(settings),
         release=version("sapwood"),
         routing=settings.routing,
         routing_variant=settings.routing_variant,
@@ -51,5 +57,6 @@ def node_config(
         stabilization=settings.stabilization,
         tree=settings.tree,
         recording=bool(settings.trace.directory),
+        noting=settings.log.level != "off",
         raises_faults=False,
     )

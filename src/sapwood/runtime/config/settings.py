@@ -42,6 +42,21 @@ class TraceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ] = 64 * 2**20
 
 
+class LogSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a broker writes to stderr about itself."""
+
+    level: Annotated[
+        Literal["debug", "info", "warning", "error", "off"],
+        Meta(
+            description="The least important lines that are written: debug tells of every client, "
+            "info of links and changes of the tree, warning of what was lost or refused."
+        ),
+    ] = "info"
+    format: Annotated[
+        Literal["text", "json"], Meta(description="Lines for people, or one JSON object a line.")
+    ] = "text"
+
+
 class TlsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Encryption of links and clients, and certificates as credentials."""
 
@@ -134,6 +149,28 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             "Better given as SAPWOOD_TOKEN than in a file or on a command line."
         ),
     ] = ""
+    accounts: Annotated[
+        str,
+        Meta(
+            description="File with the accounts that may log in here, and what they may do "
+            "(TOML); empty for none: then whoever has the token may do everything. SIGHUP reads "
+            "it again."
+        ),
+    ] = ""
+    account: Annotated[
+        str,
+        Meta(
+            description="The account of this broker where it joins others that have accounts. "
+            "May be given as SAPWOOD_ACCOUNT."
+        ),
+    ] = ""
+    secret: Annotated[
+        str,
+        Meta(
+            description="The secret of that account; not needed where a certificate is enough. "
+            "Better given as SAPWOOD_SECRET than in a file."
+        ),
+    ] = ""
     insecure: Annotated[
         bool, Meta(description="Allow listening beyond this machine without TLS.")
     ] = False
@@ -144,6 +181,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             "HOST:PORT; empty for none."
         ),
     ] = ""
+    admin_hosts: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Names under which the admin endpoint is asked, beside localhost, "
+            "addresses in numbers and the host in admin; a request for another name is refused."
+        ),
+    ] = ()
     admin_faults: Annotated[
         bool,
         Meta(
@@ -214,4 +258,5 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     stabilization: StabilizationSettings = StabilizationSettings()
     tree: TreeSettings = TreeSettings()
     trace: TraceSettings = TraceSettings()
+    log: LogSettings = LogSettings()
     tls: TlsSettings = TlsSettings()

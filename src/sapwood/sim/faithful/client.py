@@ -27,6 +27,7 @@ from sapwood.protocol.client.outputs import (
 )
 from sapwood.protocol.client.session import ClientSession
 from sapwood.protocol.ports import Connected, DriverEvent
+from sapwood.protocol.reconfigure.asking import TreeChangeEnded, Wish
 from sapwood.wire.frames import HEADER, HEADER_SIZE
 
 if TYPE_CHECKING:
@@ -164,6 +165,8 @@ class FaithfulClient:
         self.accepted_at: dict[int, float] = {}
         """When the application was told that a broker has a publication, by sequence number."""
         self.refused: list[str] = []
+        self.changed: list[TreeChangeEnded] = []
+        """What it was answered when it asked for changes of the tree."""
         self.failed: Failed | None = None
         self._kernel = kernel
         self._advertisements: dict[str, str] = {}
@@ -270,6 +273,13 @@ class FaithfulClient:
         self.session.unadvertise(self._advertisements.pop(name), settle=settle)
         return self._after((), now)
 
+    def change_tree(
+        self, wish: Wish, links: tuple[tuple[str, str], ...], broker: str, now: float
+    ) -> Sequence[object]:
+        """Ask for a change of the tree."""
+        self.session.change_tree(wish, links, broker)
+        return self._after((), now)
+
     def publish(
         self,
         attributes: Mapping[str, Value],
@@ -304,6 +314,8 @@ class FaithfulClient:
             self.unconfirmed.update(range(output.first, output.last + 1))
         elif isinstance(output, PublicationRefused | RequestRefused):
             self.refused.append(output.reason)
+        elif isinstance(output, TreeChangeEnded):
+            self.changed.append(output)
         elif isinstance(output, Failed):
             self.failed = output
             for wanted in self.subscriptions.values():

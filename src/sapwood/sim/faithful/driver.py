@@ -14,6 +14,7 @@ from random import Random
 from typing import Any, Final
 
 from sapwood.protocol.events import Tick
+from sapwood.protocol.hashing import is_right
 from sapwood.protocol.ports import (
     TICK_SECONDS,
     Abort,
@@ -24,12 +25,17 @@ from sapwood.protocol.ports import (
     Disconnected,
     DriverEvent,
     Machine,
+    SecretVerified,
     Unsent,
+    VerifySecret,
     Write,
 )
 from sapwood.sim.faithful.host import Action, Clock, Host
 from sapwood.sim.faithful.transport import End, Route
 from sapwood.sim.kernel import Kernel
+
+VERIFY_SECONDS: Final = 0.05
+"""How long it takes to verify a password."""
 
 DIAL_SECONDS: Final = 5.0
 """How long an attempt to dial may take."""
@@ -95,6 +101,7 @@ class VirtualDriver:
             Close: self._close,
             Abort: self._abort,
             Dial: self._dial,
+            VerifySecret: self._verify,
         }
 
     # Hosts
@@ -257,6 +264,11 @@ class VirtualDriver:
             return
         began = self.kernel.now
         self.kernel.at(began + route.delay(self.random), self._accept, host, effect, name, began)
+
+    def _verify(self, host: Host, effect: VerifySecret) -> None:
+        """See whether a secret is right; that takes its time."""
+        answer = SecretVerified(effect.connection, is_right(effect.hashes, effect.secret))
+        self.kernel.at(self.kernel.now + VERIFY_SECONDS, self.bring, host, answer)
 
     def _fail_dial(self, host: Host, dial: int, reason: str, seconds: float = 0.0) -> None:
         self.kernel.at(self.kernel.now + seconds, self.bring, host, DialFailed(dial, reason))

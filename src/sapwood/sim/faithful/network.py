@@ -33,7 +33,9 @@ from sapwood.protocol.ports import (
     Stop,
     Stopped,
 )
+from sapwood.protocol.reconfigure.asking import Wish
 from sapwood.protocol.reconfigure.messages import ChangeEnded, Kind
+from sapwood.protocol.tree import Link
 from sapwood.sim.faithful.client import FaithfulClient
 from sapwood.sim.faithful.driver import Crash, VirtualDriver
 from sapwood.sim.faithful.host import Clock, Host
@@ -286,6 +288,15 @@ class FaithfulNetwork:
             self.nodes[here].broker.tree.carries(there) for here, there in ((a, b), (b, a))
         )
 
+    def joined_links(self) -> tuple[tuple[str, str], ...]:
+        """All links that are part of the tree and carry, for both ends."""
+        return tuple(
+            (name, other)
+            for name, node in sorted(self.nodes.items())
+            for other in sorted(node.broker.neighbours.tree())
+            if name < other and self.is_joined(name, other)
+        )
+
     def is_idle(self) -> bool:
         """Whether nothing waits anywhere: all that was published and asked is where it belongs."""
         return all(
@@ -392,6 +403,12 @@ class FaithfulNetwork:
     def unadvertise(self, session: str, name: str, settle: bool = True) -> None:
         """A client takes an advertisement back."""
         self._call(session, self.clients[session].unadvertise, name, settle)
+
+    def change_tree(
+        self, session: str, wish: Wish, links: tuple[Link, ...] = (), broker: str = ""
+    ) -> None:
+        """A client asks for a change of the tree."""
+        self._call(session, self.clients[session].change_tree, wish, links, broker)
 
     def publish(
         self,

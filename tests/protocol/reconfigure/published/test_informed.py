@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 
+import pytest
+
 from protocol.reconfigure.published.rings import ALL, rings, sweep
 from sapwood.protocol.reconfigure.published.informed import Informed
 from sapwood.protocol.reconfigure.published.strawman import Strawman
 from sapwood.sim.reconfiguring.world import World
 
 
+@pytest.mark.slow
 def test_it_sends_fewer_subscriptions_than_deferring_alone() -> None:
     settings = rings(ALL, 4)
     informed, deferred = (
@@ -19,6 +22,7 @@ def test_it_sends_fewer_subscriptions_than_deferring_alone() -> None:
     assert informed < deferred
 
 
+@pytest.mark.slow
 def test_tables_are_right_in_the_end_whatever_was_lost_or_repeated() -> None:
     found = sweep(partial(Informed, timeout=3.0), rings(ALL, 4))
     assert found["lost"]

@@ -59,6 +59,7 @@ def test_as_printed_every_ring_of_three_is_stuck() -> None:
     assert found["lost"]
 
 
+@pytest.mark.slow
 def test_as_printed_rings_with_four_ends_are_stuck_now_and_then() -> None:
     found = sweep(printed, rings(INNER, 2 * SEEDS))
     assert 0 < found["stuck"] < found["runs"]
@@ -68,12 +69,14 @@ def test_as_printed_rings_with_four_ends_are_stuck_now_and_then() -> None:
 # Corrected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "k"), ALL)
 def test_corrected_nothing_is_lost_repeated_or_reordered(n: int, k: int) -> None:
     found = sweep(exchanging(), rings([(n, k)], SEEDS))
     assert found == {"runs": SEEDS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["identity", "simple"])
 def test_so_it_is_with_slow_ways_past_the_links_and_every_algorithm(algorithm: str) -> None:
     make = partial(LinkExchange, algorithm=algorithm)
@@ -81,6 +84,7 @@ def test_so_it_is_with_slow_ways_past_the_links_and_every_algorithm(algorithm: s
     assert sweep(make, settings) == {"runs": len(settings)}
 
 
+@pytest.mark.slow
 def test_who_subscribes_meanwhile_is_served_and_tables_are_right() -> None:
     settings = [with_churn(one, one.seed) for one in rings(ALL, 3, share=0.2)]
     assert sweep(exchanging(), settings) == {"runs": len(settings)}
@@ -99,6 +103,7 @@ def test_six_messages_for_every_broker(n: int, k: int, messages: int, routed: in
     assert outcome.messages + outcome.detours == routed
 
 
+@pytest.mark.slow
 def test_order_costs_waiting_and_no_message() -> None:
     found = {
         order: [World(one, exchanging(order=order)).run() for one in rings(INNER, 3)]
@@ -111,6 +116,7 @@ def test_order_costs_waiting_and_no_message() -> None:
     assert 0 < waited[FIFO] < waited[CAUSAL]
 
 
+@pytest.mark.slow
 def test_without_order_and_with_fifo_only_that_is_kept() -> None:
     settings = rings(ALL, SEEDS)
     without = sweep(exchanging(order=NONE), settings)
@@ -121,6 +127,7 @@ def test_without_order_and_with_fifo_only_that_is_kept() -> None:
     assert fifo.keys() == {"runs", "out_of_order_causal"}
 
 
+@pytest.mark.slow
 def test_nothing_leaves_the_ring() -> None:
     outcomes = [World(one, exchanging()).run() for one in rings(INNER, SEEDS)]
     assert sum(outcome.subscriptions for outcome in outcomes)
@@ -130,6 +137,7 @@ def test_nothing_leaves_the_ring() -> None:
 # What each correction is for
 
 
+@pytest.mark.slow
 def test_1_an_unlock_that_came_late_is_acknowledged() -> None:
     found = sweep(exchanging(Correction.ACKNOWLEDGE), rings(INNER, SEEDS))
     assert found["stuck"]
@@ -158,6 +166,7 @@ def test_2_a_separator_before_begin_does_not_end_relaying() -> None:
     assert outcome.verdict.lost
 
 
+@pytest.mark.slow
 def test_3_the_other_sides_separator_colours_nobody() -> None:
     settings = rings([(4, 2)], 12, detour=6.0)
     found = sweep(exchanging(Correction.COLOUR_BY_SIDE), settings)
@@ -170,6 +179,7 @@ def test_4_one_broker_may_be_an_end_of_both_links() -> None:
     assert found["stuck"] == found["lost"] == found["runs"] == 6
 
 
+@pytest.mark.slow
 def test_5_subscriptions_from_off_the_ring_wait() -> None:
     settings = [with_churn(one, one.seed) for one in rings(ALL, 6, share=0.1)]
     found = sweep(exchanging(Correction.HOLD_SUBSCRIPTIONS), settings)
@@ -187,6 +197,7 @@ def test_7_the_shared_end_on_the_right_is_asked_before() -> None:
 # Locks
 
 
+@pytest.mark.slow
 def test_6_overlapping_changes_are_refused_and_nobody_stays_locked() -> None:
     """Either one of them is made or none, and what there is is a tree."""
     tree = chain(6)

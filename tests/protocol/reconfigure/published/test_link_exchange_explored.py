@@ -20,17 +20,20 @@ RIGHT = {"states", "ends"}
 SCRIPT = Script(0, 1, 2, again=False)
 
 
+@pytest.mark.slow
 def test_as_printed_every_end_is_stuck() -> None:
     found = explore(partial(LinkExchange, corrections=PRINTED), 1, SCRIPT)
     assert found["stuck"] == found["ends"] > 1
     assert found["lost"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2])
 def test_corrected_no_order_of_events_goes_wrong(k: int) -> None:
     assert explore(LinkExchange, k, SCRIPT).keys() == RIGHT
 
 
+@pytest.mark.slow
 def test_the_last_correction_matters_where_the_shared_end_is_on_the_right() -> None:
     without = partial(LinkExchange, corrections=CORRECTED - {Correction.ASK_BEFORE})
     assert explore(without, 1, SCRIPT).keys() == RIGHT

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from protocol.reconfigure.published.rings import ALL, rings, sweep, with_churn
 from sapwood.filters.filter import Filter
 from sapwood.protocol.reconfigure.exchange import Exchange
@@ -10,6 +12,7 @@ from sapwood.protocol.reconfigure.published.path import ReconfigurationPath
 from sapwood.sim.reconfiguring.world import World
 
 
+@pytest.mark.slow
 def test_two_messages_go_round_and_nothing_leaves_the_ring() -> None:
     for setting in rings(ALL, 2):
         outcome = World(setting, ReconfigurationPath).run()
@@ -17,12 +20,14 @@ def test_two_messages_go_round_and_nothing_leaves_the_ring() -> None:
         assert outcome.subscriptions == 0
 
 
+@pytest.mark.slow
 def test_notifications_are_lost_and_tables_right() -> None:
     found = sweep(ReconfigurationPath, rings(ALL, 4))
     assert found["lost"] > found["runs"] / 2
     assert not found["stuck"] + found["problems"]
 
 
+@pytest.mark.slow
 def test_who_subscribes_meanwhile_is_served_afterwards() -> None:
     settings = [with_churn(one, one.seed) for one in rings(ALL, 2, share=0.2)]
     found = sweep(ReconfigurationPath, settings)

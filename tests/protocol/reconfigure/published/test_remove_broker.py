@@ -44,16 +44,19 @@ def leaves(count: int = 15, guests: int = 3) -> list[Setting]:
     return [one for one in found if one.tree.degree("B4") == 1][:count]
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_repeated_or_reordered() -> None:
     assert sweep(RemoveBroker, leaves()) == {"runs": 15}
 
 
+@pytest.mark.slow
 def test_as_printed_clients_of_the_leaf_get_what_they_publish_for_each_other_twice() -> None:
     found = sweep(printed, leaves())
     assert found["duplicated"]
     assert not found["lost"] + found["stuck"] + found["problems"]
 
 
+@pytest.mark.slow
 def test_what_clients_subscribe_to_while_they_move_holds_afterwards() -> None:
     settings = [with_churn(one, one.seed) for one in leaves(6)]
     found = sweep(RemoveBroker, settings)

@@ -23,6 +23,7 @@ def test_as_printed_what_clients_of_the_leaf_publish_for_each_other_comes_twice(
     assert not found["lost"] + found["stuck"] + found["wrong"]
 
 
+@pytest.mark.slow
 def test_corrected_no_order_of_events_goes_wrong() -> None:
     found = explore_change(RemoveBroker, LEAVE, HOMES, Script(0, 1, 2, again=False))
     assert found.keys() == RIGHT

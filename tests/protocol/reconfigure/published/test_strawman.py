@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import msgspec
+import pytest
 
 from protocol.reconfigure.published.rings import ALL, rings, sweep
 from sapwood.protocol.reconfigure.exchange import Exchange
@@ -17,6 +18,7 @@ def test_the_other_end_of_a_link() -> None:
     assert [other_end(("A", "B"), one) for one in "ABC"] == ["B", "A", ""]
 
 
+@pytest.mark.slow
 def test_the_strawman_loses_repeats_and_reorders_and_ends_with_right_tables() -> None:
     found = sweep(Strawman, rings(ALL, 4))
     assert found["lost"] > found["runs"] / 2
@@ -24,11 +26,13 @@ def test_the_strawman_loses_repeats_and_reorders_and_ends_with_right_tables() ->
     assert not found["stuck"] + found["problems"]
 
 
+@pytest.mark.slow
 def test_the_strawmans_unsubscriptions_leave_the_ring() -> None:
     outcomes = [World(one, Strawman).run() for one in rings(ALL, 4, share=0.2, off_ring=4)]
     assert sum(outcome.subscriptions_off_ring for outcome in outcomes)
 
 
+@pytest.mark.slow
 def test_the_longer_the_old_link_stays_the_less_is_lost_and_the_more_repeated() -> None:
     """Thesis 4.4.1; (un)subscriptions off the ring become fewer too."""
     settings = rings(ALL, 3, off_ring=3, share=0.4)

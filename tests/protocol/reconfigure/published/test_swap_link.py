@@ -40,6 +40,7 @@ def test_thirteen_messages(is_causal: bool) -> None:
     assert outcome.messages == 13
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_filtering", [False, True])
 def test_as_published_only_causal_order_breaks(is_filtering: bool) -> None:
     found = sweep(partial(SwapLink, is_filtering=is_filtering), rings(SWAPS, 25))
@@ -47,6 +48,7 @@ def test_as_published_only_causal_order_breaks(is_filtering: bool) -> None:
     assert found.keys() == {"runs", "out_of_order_causal"}
 
 
+@pytest.mark.slow
 def test_with_counts_and_waiting_causal_order_holds() -> None:
     assert sweep(causal, rings(SWAPS, 25)) == {"runs": 50}
 
@@ -91,6 +93,7 @@ def latest(setting: Setting, make: MakeBroker) -> float:
     return late
 
 
+@pytest.mark.slow
 def test_minimal_delay_is_kept_as_published_and_given_up_for_causal_order() -> None:
     """003 promises both: nothing takes longer than before or after, and causal order."""
     settings = [

@@ -14,11 +14,13 @@ causal = partial(SwapLink, is_causal=True)
 RIGHT = {"states", "ends"}
 
 
+@pytest.mark.slow
 def test_what_waited_on_c_when_the_change_was_over_was_delivered_twice_once() -> None:
     """A broker is not free before all that it holds back is taken: found by exploring."""
     assert explore(causal, 2, Script(0, 1, 2, again=False)).keys() == RIGHT
 
 
+@pytest.mark.slow
 def test_as_published_an_answer_may_come_before_what_it_answers() -> None:
     found = explore(SwapLink, 2, Script(2, 1, 0, again=False))
     assert found.keys() == {*RIGHT, "causal"}

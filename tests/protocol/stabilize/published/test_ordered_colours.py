@@ -105,6 +105,7 @@ def verdicts() -> dict[str, Verdict]:
     return {variant: moved(variant)[1] for variant in ("corrected", "fifo", "causal")}
 
 
+@pytest.mark.slow
 def test_without_holding_back_a_change_disorders(verdicts: dict[str, Verdict]) -> None:
     assert verdicts["corrected"].out_of_order_fifo
     assert verdicts["corrected"].out_of_order_causal
@@ -121,6 +122,7 @@ def test_causal_order_is_kept_by_what_waits_at_its_publisher(
     assert not verdicts["causal"].out_of_order_causal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["fifo", "causal"])
 def test_nothing_is_lost_repeated_or_held_for_ever(variant: str) -> None:
     world, _ = moved(variant)
@@ -134,12 +136,14 @@ def test_nothing_is_lost_repeated_or_held_for_ever(variant: str) -> None:
         assert machine.wait < world.settings.recolor_period
 
 
+@pytest.mark.slow
 def test_with_fifo_order_only_added_links_wait() -> None:
     world, _ = moved("fifo")
     joined = [world.machine(name) for name in ("B1", "B4")]
     assert all(isinstance(one, FifoColours) and one.held_until for one in joined)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("wait", "is_enough"), [(3.0, False), (6.0, True)])
 def test_the_longest_way_alone_is_not_enough(
     monkeypatch: pytest.MonkeyPatch, wait: float, is_enough: bool
@@ -150,6 +154,7 @@ def test_the_longest_way_alone_is_not_enough(
     assert (verdict.out_of_order_causal == 0) == is_enough
 
 
+@pytest.mark.slow
 def test_a_spoilt_time_holds_nothing_for_ever() -> None:
     world, _ = moved("causal")
     machine = world.machine("B2")

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from sapwood.demo.proxy import Proxy
 from sapwood.runtime.address import parse_address
+from sapwood.runtime.local.proxy import Proxy
 
 
 @asynccontextmanager

@@ -1,0 +1,1 @@
+"""Routing per edge, message by message: the evaluation of hybrid routing (Schröter et al.)."""
