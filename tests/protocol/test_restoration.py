@@ -400,4 +400,5 @@ def test_who_has_moved_is_told_before_the_table_is_complete() -> None:
     """With that the neighbour takes part, and it must not take what is older than the move."""
     broker = new_broker(ClientUp("d.1"), ClientArrived("d.1", 3))
     told = broker.handle(restarted("M"), 0.0)
-    assert told.index(Send("M", ClientMoved("d.1", 3, again=1))) < told.index(Send("M", COMPLETE))
+    moved = ClientMoved("d.1", 3, again=1, home=f"{broker.id}.1")
+    assert told.index(Send("M", moved)) < told.index(Send("M", COMPLETE))

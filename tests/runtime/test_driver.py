@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -246,5 +247,32 @@ def test_closing_waits_for_what_was_written_but_not_for_ever() -> None:
             assert machine.events[-1] == Disconnected(1, "over")
             await until(lambda: sum(len(e.data) for e in served.brought(Data)) == 2**20, "all came")
             assert not driver._dials
+
+    run(scenario())
+
+
+def test_a_connection_that_the_loop_gives_up_when_it_was_just_made_is_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a busy machine the time to dial may be over between the two; uvloop says nothing then."""
+
+    async def scenario() -> None:
+        def dawdle(event: DriverEvent, now: float) -> Sequence[object]:
+            begun = time.monotonic()
+            while isinstance(event, Connected) and time.monotonic() < begun + 0.1:
+                pass
+            return []
+
+        monkeypatch.setattr(module, "CONNECT_SECONDS", 0.05)
+        dialled = Recorder(dawdle)
+        async with (
+            driving(Recorder()) as (server, _),
+            driving(dialled) as (client, _),
+            listening(server) as port,
+        ):
+            client.carry_out([Dial(7, f"127.0.0.1:{port}")])
+            await until(lambda: bool(dialled.brought(Disconnected)), "it is lost")
+            client.carry_out([Write(1, b"late")])
+        assert [type(event) for event in dialled.events] == [Connected, Disconnected]
 
     run(scenario())

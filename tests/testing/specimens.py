@@ -15,6 +15,7 @@ from sapwood.protocol.events import (
     ClientArrived,
     ClientUp,
     ControlReceived,
+    DelayMeasured,
     Event,
     FramesReceived,
     LinkUp,
@@ -36,12 +37,21 @@ from sapwood.protocol.messages import (
     Survey,
 )
 from sapwood.protocol.node import Node
+from sapwood.protocol.optimize.costs import PairCost
+from sapwood.protocol.optimize.decision import Decision
+from sapwood.protocol.optimize.messages import SWAPS, LinkProbe, Neighbourhood, SwapPropose
+from sapwood.protocol.optimize.records import Backoff, Promise, Proposal, Watched
+from sapwood.protocol.optimize.settings import OFF, OptimizationSettings
+from sapwood.protocol.optimize.surroundings import Room
 from sapwood.protocol.reconfigure.leaving import Adopting, Adoption
 from sapwood.protocol.stabilize.settings import StabilizationSettings
 from sapwood.testing.perturbing import Rom
 
 SETTINGS: Final = StabilizationSettings(refresh_seconds=2.0, audit_seconds=10.0)
 FEATURES: Final = ("restart",)
+SWAPPING: Final = OptimizationSettings(
+    mode="on", period_seconds=1.0, window_min_seconds=1.0, window_max_seconds=8.0
+)
 
 ROM: Final[Rom] = {
     BrokerConfig: "set from outside",
@@ -64,7 +74,13 @@ ROSTER: Final = Roster(LINKS, ("N4",), CLIENTS)
 class Specimen:
     """A broker with neighbours, clients, entries, waves, fences, and a driver that ticks it."""
 
-    def __init__(self, routing: str = "covering", *, advertisements: bool = False) -> None:
+    def __init__(
+        self,
+        routing: str = "covering",
+        *,
+        advertisements: bool = False,
+        optimization: OptimizationSettings = OFF,
+    ) -> None:
         self.now = 0.0
         self.effects: list[Effect] = []
         self.broker = Broker(
@@ -73,6 +89,7 @@ class Specimen:
                 routing=routing,
                 advertisements_required=advertisements,
                 stabilization=SETTINGS,
+                optimization=optimization,
                 settle_patience=3.0,
                 restore_seconds=3.0,
                 stale_seconds=4.0,
@@ -145,11 +162,48 @@ def specimens() -> Iterator[Specimen]:
     for routing in ("covering", "merging", "simple", "identity"):
         yield Specimen(routing)
         yield Specimen(routing, advertisements=True)
+    yield optimizing()
     auditing = Specimen()
     auditing.run(3.0)
     while auditing.broker.audit.shadow is None:
         auditing.run(0.5)
     yield auditing
+
+
+def optimizing() -> Specimen:
+    """A broker that moves links, with something in every corner of what it knows for that."""
+    specimen = Specimen(optimization=SWAPPING)
+    broker = specimen.broker
+    for name in ("N1", "N2"):
+        broker.neighbours[name].features = (*FEATURES, SWAPS)
+        told = Neighbourhood(1.0, 0.1, 2, 3, addresses=(f"tcp://{name}:1",))
+        specimen.tell(name, told)
+        for _ in range(3):
+            specimen.bring(DelayMeasured(name, 0.01))
+    specimen.tell("N1", LinkProbe(1, "N8", ("tcp://n8:1",)))
+    specimen.run(3.0)
+    swapping, surroundings = broker.swapping, broker.surroundings
+    surroundings.ask("N1", "N2", specimen.now)
+    surroundings.heard["N1", "N3"] = PairCost(1.0, specimen.now, linked=False)
+    surroundings.failed["N2", "N3"] = specimen.now + 1.0
+    surroundings.rooms = [Room(1.0, "N1", "N2")]
+    surroundings.loads = [1.0]
+    swapping.traffic.fold({("N1", "N2"): (50, 500), ("", "N1"): (40, 400)}, specimen.now)
+    numbers = dict.fromkeys(("moved", "joint", "alone", "window", "cost_old", "cost_new"), 1.0)
+    numbers |= dict.fromkeys(("cost_kept", "processing_middle", "processing_onto"), 1.0)
+    numbers |= dict.fromkeys(("gain", "sigma", "score", "price", "threshold"), 1.0)
+    names = {"change": "B.1/s1", "middle": "B", "mover": "N1", "onto": "N2"}
+    decision = Decision(at=specimen.now, **names, **numbers)  # type: ignore[arg-type]
+    swapping.decisions = [decision]
+    swapping.considered = decision
+    swapping.proposal = Proposal(decision, -1_000_001, specimen.now + 5.0, ["N1"])
+    proposed = SwapPropose("N2.1/s1", "B", "N7")
+    swapping.promise = Promise(proposed, "N2", specimen.now + 5.0)
+    swapping.watched = [Watched(proposed, "N2", specimen.now)]
+    swapping.backoffs["N2", "N1"] = Backoff(specimen.now + 2.0, 2)
+    swapping.strikes["N1"] = 1
+    swapping.left_out["N2"] = specimen.now + 5.0
+    return specimen
 
 
 def nodes() -> Iterator[Node]:

@@ -24,6 +24,8 @@ class Options(NamedTuple):
     """How many filters to measure with; the benchmark's own choice if there are none."""
     before: str = ""
     """The sources of another release, to be measured beside this one instead of other brokers."""
+    figure: str = ""
+    """Where a figure is drawn, by a benchmark that has one; empty: nowhere."""
 
 
 class Benchmark(NamedTuple):
@@ -47,6 +49,10 @@ BENCHMARKS: dict[str, Benchmark] = {
     "network": Benchmark(
         "live brokers beside mosquitto, NATS, RabbitMQ and ActiveMQ",
         "sapwood.bench.network",
+    ),
+    "optimization": Benchmark(
+        "what the tree costs, by every way to choose it, beside references",
+        "sapwood.bench.optimization",
     ),
     "pipeline": Benchmark(
         "the audit on Spark beside DuckDB and Polars, and studies",

@@ -45,6 +45,14 @@ def bench(
             show_default=False,
         ),
     ] = None,
+    figure: Annotated[
+        Path | None,
+        typer.Option(
+            help="For `optimization`: draw the cost over time into this file, .svg.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Run a benchmark, or all of them.
@@ -62,8 +70,16 @@ def bench(
             f"{before} holds no package sapwood; name the folder src of a checkout",
             param_hint="--before",
         )
+    if figure is not None and (figure.suffix != ".svg" or not figure.parent.is_dir()):
+        raise typer.BadParameter(
+            f"{figure} is no .svg file in a folder that is there", param_hint="--figure"
+        )
     options = registry.Options(
-        quick, seed, tuple(filters or ()), str(before.resolve()) if before else ""
+        quick,
+        seed,
+        tuple(filters or ()),
+        str(before.resolve()) if before else "",
+        "" if figure is None else str(figure),
     )
     machine = describe()
     reports: dict[str, Report] = {}

@@ -64,7 +64,7 @@ def status(
 
         console = Console(highlight=False)
         console.print(table(view))
-        for line in (*standing_by(view), *healing(view)):
+        for line in (*standing_by(view), *optimizing(view), *healing(view)):
             console.print(line, soft_wrap=True)
     if view.missing:
         notice(f"cannot be reached: {', '.join(view.missing)}")
@@ -120,6 +120,19 @@ def standing_by(view: NetworkView) -> list[str]:
         return []
     more = f" and {len(links) - _LINKS_MAX} more" if len(links) > _LINKS_MAX else ""
     return [f"links that stand by: {', '.join(links[:_LINKS_MAX])}{more}"]
+
+
+def optimizing(view: NetworkView) -> list[str]:
+    """For people: what the traffic costs, and what moving links has gained."""
+    known = [one.status.optimization for one in view.brokers if one.status is not None]
+    active = [one for one in known if one.mode != "off"]
+    if not active:
+        return []
+    cost, swaps = sum(one.cost for one in active), sum(one.swaps["completed"] for one in active)
+    gained = sum(one.gain_seen for one in active)
+    return [
+        f"cost of the traffic: {cost:.4g} a second; links moved: {swaps}, which gained {gained:.4g}"
+    ]
 
 
 def healing(view: NetworkView) -> list[str]:

@@ -9,6 +9,7 @@ import typer
 from sapwood.cli.output import ExitStatus, notice, print_json
 from sapwood.cli.server_option import DEFAULT_SERVER, Servers, open_bus, run_client
 from sapwood.cli.topology_change import exchange, plan, remove, swap
+from sapwood.cli.topology_why import why
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -27,6 +28,7 @@ app.command()(exchange)
 app.command()(swap)
 app.command()(remove)
 app.command()(plan)
+app.command()(why)
 
 
 @app.command()
@@ -61,7 +63,11 @@ def as_object(view: NetworkView) -> dict[str, Any]:
     import msgspec
 
     return {
-        "brokers": [msgspec.structs.asdict(one.report) for one in view.brokers],
+        "brokers": [
+            msgspec.structs.asdict(one.report)
+            | {"edges": [msgspec.structs.asdict(edge) for edge in one.report.edges]}
+            for one in view.brokers
+        ],
         "links": view.links,
         "missing": view.missing,
     }
@@ -124,5 +130,8 @@ def _labels(view: NetworkView) -> dict[str, str]:
             words.append(f"stands by: {', '.join(report.candidates)}")
         if report.away:
             words.append(f"away: {', '.join(report.away)}")
+        flooded = [edge.to for edge in report.edges if edge.mode == "flooding"]
+        if flooded:
+            words.append(f"floods to: {', '.join(flooded)}")
         labels[report.id] = "  ".join(words)
     return labels

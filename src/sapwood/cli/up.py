@@ -51,7 +51,9 @@ def up(
     from sapwood.sim.topology import make_topology
 
     topology = make_topology(shape, brokers, Random(seed))
-    arguments = [f"--routing={check_algorithm(routing)}"]
+    if routing != "auto":
+        check_algorithm(routing)
+    arguments = [f"--routing={routing}"]
     if trace is not None:
         arguments.append(f"--trace={trace}")
     network = LocalNetwork(topology, arguments, first_port=port, advertises=True)

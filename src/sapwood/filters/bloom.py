@@ -59,6 +59,12 @@ class BloomFilter:
         hashes = max(1, min(HASHES_MAX, round(bits / count * math.log(2))))
         return cls(bits, hashes, seed)
 
+    @classmethod
+    def from_bits(cls, data: bytes, bits: int, hashes: int, seed: int = 0) -> BloomFilter:
+        """A filter with given bits, the first of them the lowest of the first byte."""
+        header = _HEADER.pack(_MAGIC, _VERSION, hashes, seed, bits)
+        return cls.from_bytes(header + data)
+
     @property
     def bits(self) -> int:
         """Size in bits."""
@@ -92,7 +98,7 @@ class BloomFilter:
 
     def add(self, item: bytes | str) -> None:
         """Put an item in; a text counts as its UTF-8 bytes."""
-        for position in self._positions(item):
+        for position in self.positions(item):
             self._data[position >> 3] |= 1 << (position & 7)
 
     def __contains__(self, item: object) -> bool:
@@ -100,7 +106,7 @@ class BloomFilter:
         if not isinstance(item, bytes | str):
             return False
         return all(
-            self._data[position >> 3] >> (position & 7) & 1 for position in self._positions(item)
+            self._data[position >> 3] >> (position & 7) & 1 for position in self.positions(item)
         )
 
     def union(self, other: BloomFilter) -> BloomFilter:
@@ -159,7 +165,8 @@ class BloomFilter:
         shape = f"{self._bits} bits, {self._hashes} hashes, seed {self._seed}"
         return f"<BloomFilter of {shape}, {self.fill_ratio:.1%} full>"
 
-    def _positions(self, item: bytes | str) -> list[int]:
+    def positions(self, item: bytes | str) -> list[int]:
+        """The bits that an item sets, in a fixed order; one may come twice."""
         data = item.encode() if isinstance(item, str) else item
         digest = blake2b(data, digest_size=16, key=self._key).digest()
         first = int.from_bytes(digest[:8], "little")

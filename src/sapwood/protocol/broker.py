@@ -9,6 +9,7 @@ never changes a table.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -28,6 +29,7 @@ from sapwood.protocol.events import (
     ClientHandedOver,
     ClientUp,
     ControlReceived,
+    DelayMeasured,
     Event,
     Examine,
     FramesReceived,
@@ -40,17 +42,28 @@ from sapwood.protocol.events import (
     Tick,
 )
 from sapwood.protocol.faults import RequestLostError
+from sapwood.protocol.fences import Fence
 from sapwood.protocol.forwarding import Forwarding, SharedHeads
 from sapwood.protocol.gaps import Gaps
 from sapwood.protocol.inbound import Admission, DecodeHead, FrameReader
 from sapwood.protocol.machine import EventHandler, Machine, MessageHandler
 from sapwood.protocol.members import Members
-from sapwood.protocol.messages import CODEC, Advertise, Refused, Subscribe
+from sapwood.protocol.messages import (
+    CODEC,
+    Advertise,
+    ClientMoved,
+    ClientsAt,
+    Message,
+    Refused,
+    Subscribe,
+)
 from sapwood.protocol.moves import Moves
 from sapwood.protocol.neighbours import Neighbour
 from sapwood.protocol.optimize.edges.choosing import Choosing
 from sapwood.protocol.optimize.edges.switching import Switching
 from sapwood.protocol.optimize.edges.wishes import Wishes
+from sapwood.protocol.optimize.surroundings import Surroundings
+from sapwood.protocol.optimize.swapping import Swapping
 from sapwood.protocol.reconfigure.asking import ChangeTree
 from sapwood.protocol.reconfigure.conducting import Conducting
 from sapwood.protocol.reconfigure.leaving import Leaves
@@ -115,8 +128,7 @@ class Broker(Members):
         self.turning = Turning(self, self, self.waves, self.restoration, self.gaps, self.tree)
         self.changing = Changing(self, self.turning, self.waves)
         self.conducting = Conducting(self, self.changing, self.waves)
-        self.edges = Switching(self)
-        self.edge_choice = Choosing(self, self.edges)
+        self._make_optimizers()
         self.audit = Audit(self)
         self.machines = self._in_order(subscribing)
         """In the order in which they are told of what happens."""
@@ -152,6 +164,7 @@ class Broker(Members):
             ClientHandedOver: self._client_handed_over,
             Roster: self._roster,
             Tick: self._tick,
+            DelayMeasured: self._delay_measured,
         }
         self._from_neighbours: dict[type, list[MessageHandler]] = {}
         self._from_clients: dict[type, list[MessageHandler]] = {}
@@ -179,12 +192,23 @@ class Broker(Members):
             self.conducting,
             self.tree,
             Seeking(self, self.tree, self.waves),
+            self.surroundings,
+            self.swapping,
             self.edge_choice,
             self.audit,
         )
         if self.config.stabilization.refresh == "off":
             return machines
         return (*machines, Refreshing(self, subscribing, self.restoration, self.edges))
+
+    def _make_optimizers(self) -> None:
+        """The machines that find out what the tree and its edges cost, and make them cheaper."""
+        self.edges = Switching(self)
+        self.edge_choice = Choosing(self, self.edges)
+        self.surroundings = Surroundings(self)
+        self.swapping = Swapping(
+            self, self.surroundings, self.changing, self.turning, self.restoration
+        )
 
     def _make_subscribing(self) -> Subscribing:
         """The machine that keeps the tables; brokers of published schemes have others."""
@@ -325,7 +349,7 @@ class Broker(Members):
         self, source: str, publisher: str, attributes: dict[str, Value], sequence: int
     ) -> list[Effect]:
         """A notification is not taken from a source: what follows from that."""
-        if self.fences.is_stale(source, publisher):
+        if self.is_stale(source, publisher):
             self.gaps.drop(source, attributes)
             return self.drops.count(Drop.STALE, source, publisher=publisher, sequence=sequence)
         if self.is_held(source):
@@ -400,9 +424,9 @@ class Broker(Members):
         """Who gets notifications over a link that is about to be part of the tree, if anybody."""
         return self.turning.joining
 
-    def standing(self) -> dict[str, str]:
-        """The place of this broker in the tree, and the plan that it carries out."""
-        plan = {"plan": self.conducting.plan}
+    def standing(self) -> dict[str, Any]:
+        """The place of this broker in the tree, the plan that it carries out, and its edges."""
+        plan = {"plan": self.conducting.plan, "edges": self.edge_choice.edge_reports()}
         if not self.tree.is_on:
             return plan
         return {"root": self.tree.root, "parent": self.tree.parent, **plan}
@@ -450,11 +474,36 @@ class Broker(Members):
         """Have all edges tell that a change on a path needs to."""
         return self.edges.ask_to_tell(path, now)
 
-    def forget_ways(self, names: tuple[str, ...]) -> None:
-        """Take the publications of clients that moved from other ways than by these, too."""
-        forgotten = [name for name in names if self.fences.forget_source(name)]
-        if forgotten:
+    def is_stale(self, source: str, client: str) -> bool:
+        """Whether what a source brings of a client is what the client's old broker had left."""
+        if self.turning.ring is None:
+            return self.fences.is_stale(source, client)
+        return self.turning.is_stale(source, client)
+
+    def reach(self, source: str) -> list[str]:
+        """The neighbours to whom goes on what comes from a source and is for everybody."""
+        names = super().reach(source)
+        return names if self.turning.ring is None else self.turning.reach(source, names)
+
+    def spread(self, source: str, message: Message, names: Iterable[str]) -> list[Effect]:
+        """Send a message that comes from a source to some of those whom it can reach."""
+        if self.turning.ring is None:
+            return super().spread(source, message, names)
+        return self.turning.spread(source, message, names)
+
+    def note_move(self, source: str, message: ClientMoved | ClientsAt) -> None:
+        """A neighbour says where clients are that have moved: note what that means for a change."""
+        self.turning.note_move(source, message)
+
+    def turn_ways(self, turned: Mapping[str, Fence]) -> None:
+        """The publications of clients that moved come by another way from now on."""
+        self.fences.homes.update(turned)
+        if turned:
             self.moves.fences_changed()
+
+    def tell_moves(self, name: str, clients: Collection[str]) -> list[Effect]:
+        """Tell a neighbour where clients are of whose moves it could not hear."""
+        return self.moves.tell_across(name, clients)
 
     def read_plainly(self, source: str, data: bytes, now: float) -> list[Effect]:
         """Take frames without regard to colours."""
@@ -479,7 +528,7 @@ class Broker(Members):
         self.turning.freeze()
         if self.fences.mend(self.clients, self.neighbours.tree()):
             self.moves.fences_changed()
-        effects += self.moves.announce()
+        effects += self.moves.repeat()
         gone = strangers(self)
         for name in gone:
             self.forget(name)
@@ -497,6 +546,11 @@ class Broker(Members):
             raise TypeError(f"the parent is {self.tree.parent!r}")
         return []
 
+    def _delay_measured(self, event: DelayMeasured, now: float) -> list[Effect]:
+        """A delay matters to the times of the tree, and to the costs of links."""
+        self.tree.delay_measured(event)
+        return self.surroundings.delay_measured(event, now)
+
     def _tick(self, event: Tick, now: float) -> list[Effect]:
         effects: list[Effect] = []
         for name, neighbour in list(self.neighbours.items()):
@@ -505,6 +559,7 @@ class Broker(Members):
                 effects += self._neighbour_away(NeighbourAway(name), now)
             elif neighbour.is_connected and not neighbour.in_tree:
                 neighbour.is_away = False
+        self.surroundings.took(event.handling)
         effects += self._all(lambda machine: machine.tick(now))
         self._soonest()  # raises where a fault made that impossible
         shadow = self.audit.take_complete()

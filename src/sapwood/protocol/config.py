@@ -6,6 +6,7 @@ import msgspec
 
 from sapwood.protocol.accounts import Accounts
 from sapwood.protocol.optimize.edges.settings import FIXED, EdgeRoutingSettings
+from sapwood.protocol.optimize.settings import OFF, OptimizationSettings
 from sapwood.protocol.ports import Hint
 from sapwood.protocol.stabilize.settings import (
     NO_PROTOCOL,
@@ -57,6 +58,7 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Which release of Sapwood it is; told in surveys."""
     stabilization: StabilizationSettings = NO_REFRESH
     tree: TreeSettings = NO_PROTOCOL
+    optimization: OptimizationSettings = OFF
     edges: EdgeRoutingSettings = FIXED
     client_refresh_seconds: float = 30.0
     """How often a client has to say what it subscribes to, if it can."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -25,7 +25,10 @@ from sapwood.protocol.forwarding import Forwarding, SharedHeads
 from sapwood.protocol.messages import (
     Advertise,
     BrokerReport,
+    ClientMoved,
+    ClientsAt,
     EdgeRouting,
+    Message,
     Subscribe,
     Unadvertise,
     Unsubscribe,
@@ -71,7 +74,7 @@ class Core:
         self.advertisements = RoutingTable()
         self.subscriptions = RoutingTable(self.scope)
         self.forwarding = Forwarding(config.remembered_max, self.heads)
-        self.tally = Tally(("edges",)) if config.edges.is_looking else None
+        self.tally = self.new_tally()
         """What passes through, if anybody wants to know."""
         self.wishes = Wishes() if config.edges.is_looking else None
         """How what is wanted changes, if anybody wants to know."""
@@ -80,6 +83,13 @@ class Core:
     def scope(self) -> RoutingTable | None:
         """The table within which subscriptions are told, if there is one."""
         return self.advertisements if self.config.spreads_advertisements else None
+
+    def new_tally(self) -> Tally | None:
+        """Where what passes through is counted, for all who look at it; None if nobody does."""
+        config = self.config
+        looking = (("edges", config.edges.is_looking), ("swaps", config.optimization.is_on))
+        readers = tuple(name for name, is_looking in looking if is_looking)
+        return Tally(readers) if readers else None
 
     # Who may send what
 
@@ -94,7 +104,7 @@ class Core:
 
     def refusal(self, source: str, publisher: str, attributes: dict[str, Value]) -> str:
         """Why a source may not send a notification; neighbours have checked their clients."""
-        if self.fences.is_stale(source, publisher):
+        if self.is_stale(source, publisher):
             return f"{publisher!r} goes on at another broker"
         if source not in self.clients:
             return "the link is not to carry anything" if self.is_held(source) else ""
@@ -146,6 +156,10 @@ class Core:
         """Go on with other accounts: what was decided about publications is decided anew."""
         self.config = msgspec.structs.replace(self.config, accounts=config.accounts)
         self.forwarding.invalidate()
+
+    def is_stale(self, source: str, client: str) -> bool:
+        """Whether what a source brings of a client is what the client's old broker had left."""
+        return self.fences.is_stale(source, client)
 
     def is_held(self, source: str) -> bool:
         """Whether a source is a neighbour whose link is not to carry anything."""
@@ -245,6 +259,19 @@ class Core:
         if not self.config.spreads_advertisements:
             return {}
         return dict.fromkeys(self.neighbours.tree(), self.config.advertisement_routing)
+
+    # Messages for everybody
+
+    def reach(self, source: str) -> list[str]:
+        """The neighbours to whom goes on what comes from a source and is for everybody."""
+        return [name for name in self.neighbours.tree() if name != source]
+
+    def spread(self, source: str, message: Message, names: Iterable[str]) -> list[Effect]:
+        """Send a message that comes from a source to some of those whom it can reach."""
+        return [Send(name, message) for name in names]
+
+    def note_move(self, source: str, message: ClientMoved | ClientsAt) -> None:
+        """A neighbour says where clients are that have moved: note what that means for a change."""
 
     @property
     def joining(self) -> str:
@@ -367,7 +394,7 @@ class Core:
             **self.standing(),
         )
 
-    def standing(self) -> dict[str, str]:
+    def standing(self) -> dict[str, Any]:
         """The place of this broker in the tree: its root and its parent, if there is a tree."""
         return {}
 

@@ -58,6 +58,12 @@ class OpenLink(_Effect, frozen=True):
     addresses: tuple[str, ...]
 
 
+class Measure(_Effect, frozen=True):
+    """Find out how long a message takes to a neighbour, in the tree or not (`DelayMeasured`)."""
+
+    neighbour: str
+
+
 class SaveBook(_Effect, frozen=True):
     """Save the addresses that were heard of for the next start."""
 
@@ -168,6 +174,7 @@ Effect: TypeAlias = (
     | Hold
     | Withhold
     | OpenLink
+    | Measure
     | SaveBook
     | CloseLink
     | End

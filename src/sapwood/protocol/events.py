@@ -93,6 +93,17 @@ class DelayMeasured(_Event, frozen=True):
     seconds: float
 
 
+class CostsGiven(_Event, frozen=True):
+    """What notifications cost is said from outside, in any unit, in place of what was said before.
+
+    Costs of links by the broker at the other end, whether it is a neighbour or not.
+    """
+
+    links: tuple[tuple[str, float], ...]
+    processing: float | None = None
+    """What it costs to handle one here; None: as before."""
+
+
 class NotificationsMissed(_Event, frozen=True):
     """A neighbour had to give up notifications that would have come from it."""
 
@@ -205,6 +216,8 @@ class Tick(_Event, frozen=True):
 
     busy: tuple[str, ...] = ()
     """Neighbours from whom frames have come since the last one."""
+    handling: float = 0.0
+    """How many seconds reads have taken since the last regular one, as far as that is measured."""
 
 
 class Examine(_Event, frozen=True):
@@ -236,6 +249,7 @@ Event: TypeAlias = (
     | NeighbourBack
     | BeaconReceived
     | DelayMeasured
+    | CostsGiven
     | NotificationsMissed
     | AnythingMissed
     | RoutingChanged

@@ -12,9 +12,11 @@ A broker that is restarted has forgotten its fences. Its neighbours tell it thei
 that they took to be on its side: until it learns where such a client is now, it takes nothing of
 what others have kept of it.
 
-The tree may change, and then a client's publications come by another way. So the broker that has
-the client says again where it is, when a link comes and every refresh period; of what was said
-about one stream the last holds.
+The tree may change, and then a client's publications come by another way. The brokers on the ring
+of a change know which (``reconfigure.ways``). After faults nobody does; so a broker that has
+clients that moved says again where they are, when a link comes and every refresh period: once for
+all of them, which have their *home* there, however many they are. Of what was said about one stream
+the last holds.
 
 The number of fences is bounded; the oldest goes first.
 """
@@ -26,16 +28,29 @@ from typing import Final, NamedTuple
 
 FENCES_MAX: Final = 65_536
 
+NOWHERE: Final = ""
+"""Where publications come from of which none are taken, as it is not known where the client is."""
+
+ANYWHERE: Final = "*"
+"""Where publications come from that are taken from all sides: the way to the client is lost."""
+
 
 class Fence(NamedTuple):
     """Where the publications of a client come from."""
 
     source: str
-    """A neighbour, or the client itself; empty if that is not known."""
+    """A neighbour, or the client itself; or `NOWHERE`, or `ANYWHERE`."""
     streams: int
     """How many streams the client had begun when it came there."""
     again: int = 0
     """How often its broker has said so since."""
+    home: str = ""
+    """The session of the broker to which the client came; those with one home are in one place.
+    Empty if the broker's release does not say it."""
+
+    def place(self, client: str) -> str:
+        """Where the client is: its home, or a place of its own if that is not known."""
+        return self.home or client
 
 
 class Fences:
@@ -66,7 +81,23 @@ class Fences:
     def is_stale(self, source: str, client: str) -> bool:
         """Whether what a source brings of a client is what the client's old broker had left."""
         fence = self.homes.get(client)
-        return fence is not None and fence.source != source
+        return fence is not None and fence.source not in (source, ANYWHERE)
+
+    def move_home(self, home: str, source: str, again: int) -> bool:
+        """Take the publications of all clients with a home from a source; whether that is news."""
+        found = [
+            (client, fence)
+            for client, fence in self.homes.items()
+            if fence.home == home and fence.again < again
+        ]
+        for client, fence in found:
+            self.homes[client] = fence._replace(source=source, again=again)
+        return bool(found)
+
+    def places_from(self, source: str) -> list[str]:
+        """Where the clients are whose publications come from a source, each place once."""
+        found = (fence.place(one) for one, fence in self.homes.items() if fence.source == source)
+        return list(dict.fromkeys(found))
 
     def mend(self, here: Container[str], sources: Collection[str]) -> bool:
         """Forget fences that cannot be: of a client that is here, or from where nobody is.
@@ -78,7 +109,7 @@ class Fences:
             client
             for client, fence in self.homes.items()
             if fence.source != client
-            and (client in here or (fence.source != "" and fence.source not in sources))
+            and (client in here or fence.source not in (NOWHERE, ANYWHERE, *sources))
         ]
         for client in wrong:
             del self.homes[client]
@@ -86,12 +117,12 @@ class Fences:
 
     def forget_source(self, source: str) -> bool:
         """A neighbour is gone, and with it what was known about its direction."""
-        gone = [client for client, home in self.homes.items() if home.source == source]
-        for client in gone:
-            del self.homes[client]
+        gone = [(one, fence) for one, fence in self.homes.items() if fence.source == source]
+        for client, fence in gone:
+            self.homes[client] = fence._replace(source=ANYWHERE)
         return bool(gone)
 
 
 def _weight(fence: Fence) -> tuple[int, int, bool]:
     """Of two fences the one with more holds."""
-    return fence.streams, fence.again, bool(fence.source)
+    return fence.streams, fence.again, fence.source not in (NOWHERE, ANYWHERE)

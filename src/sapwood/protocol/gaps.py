@@ -70,24 +70,24 @@ class Gaps(Machine):
 
     def from_neighbours(self) -> Mapping[type, MessageHandler]:
         """A neighbour passes on what was missed behind it."""
-        return {Missed: self._missed}
+        return {Missed: self.missed}
 
     def _missed_here(self, event: NotificationsMissed, now: float) -> list[Effect]:
         source = event.neighbour
         if not self.core.neighbours.is_in_tree(source):
             rejection = self.core.rejection(source)
             return [] if rejection is None else self.core.drops.count(rejection, source)
-        return self._missed(source, Missed(event.count, self._link(source), event.filters), now)
+        return self.missed(source, Missed(event.count, self._link(source), event.filters), now)
 
     def _missed_anything(self, event: AnythingMissed, now: float) -> list[Effect]:
         """Whoever wants anything is told, on all sides."""
-        return self._missed(self.core.id, Missed(0, self._link(self.core.id)), now)
+        return self.missed(self.core.id, Missed(0, self._link(self.core.id)), now)
 
     def link_replaced(self, neighbour: str, now: float) -> list[Effect]:
         """What a neighbour keeps for this side may never come: the tree goes on without it."""
         return self._missed_here(NotificationsMissed(neighbour, 0), now)
 
-    def _missed(self, source: str, message: Missed, now: float) -> list[Effect]:
+    def missed(self, source: str, message: Missed, now: float) -> list[Effect]:
         """Pass a report on, or hold it until everybody is here."""
         is_many = self.passed >= PASSED_MAX
         if (self._restoration.is_active or is_many) and len(self.held) < HELD_MAX:
@@ -169,12 +169,13 @@ class Gaps(Machine):
             tested = bounds
         filters = () if bounds is None else tuple(str(filter) for filter in bounds)
         message = Missed(count, link, filters)
-        concerned = [
-            name
-            for name in (*core.neighbours.tree(), *core.clients)
+        concerned = [name for name in core.reach(source) if self._is_concerned(name, tested)]
+        effects = core.spread(source, message, concerned)
+        effects += [
+            Send(name, message)
+            for name in core.clients
             if name != source and self._is_concerned(name, tested)
         ]
-        effects: list[Effect] = [Send(name, message) for name in concerned]
         if core.config.recording or core.config.noting:
             what = f"{count} notifications given up on {link}"
             effects.append(Record("missed", {"source": source, "message": what}))

@@ -76,6 +76,10 @@ class Machine:
         """A neighbour is in the tree from now on."""
         return []
 
+    def link_exchanged(self, neighbour: str, now: float) -> list[Effect]:
+        """A change of the tree is complete, by which a neighbour is in the tree from now on."""
+        return self.link_up(neighbour, now)
+
     def link_placed(self, neighbour: str, place: str, now: float) -> list[Effect]:
         """A neighbour in the tree is certainly the parent, or a child, of this broker."""
         return []

@@ -140,6 +140,12 @@ class Members(Core):
         neighbour.in_tree, neighbour.is_away = True, False
         return self._all(lambda machine: machine.link_up(name, now))
 
+    def exchange_link(self, name: str, now: float) -> list[Effect]:
+        """A candidate is part of the tree in the place of another link."""
+        neighbour = self.neighbours[name]
+        neighbour.in_tree, neighbour.is_away = True, False
+        return self._all(lambda machine: machine.link_exchanged(name, now))
+
     def resume_link(self, name: str, now: float) -> list[Effect]:
         """A link that was kept carries again."""
         self.neighbours[name].is_away = False

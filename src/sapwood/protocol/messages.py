@@ -14,6 +14,7 @@ import msgspec
 
 from sapwood.protocol.naming import MessageBase, Name
 from sapwood.protocol.optimize.edges.messages import EdgeMessage, Number
+from sapwood.protocol.optimize.messages import SwapMessage
 from sapwood.protocol.reconfigure.asking import ChangeTree, TreeChangeEnded, TreeChangeProgress
 from sapwood.protocol.reconfigure.messages import ChangeMessage
 from sapwood.wire.control import ControlCodec
@@ -77,6 +78,18 @@ class Probe(MessageBase, frozen=True):
     """Whether every broker is to report about itself in the echo."""
 
 
+class EdgeReport(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """How the edge from a broker to a neighbour is routed."""
+
+    to: Name
+    mode: Name
+    """Flooding, or how the neighbour tells what to send to it."""
+    number: Number = 0
+    """Of the last switch."""
+    last: str = ""
+    """The last switch that the broker decided, and why."""
+
+
 class BrokerReport(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What a broker says about itself in a survey."""
 
@@ -101,6 +114,8 @@ class BrokerReport(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Towards the root; empty if it is the root."""
     plan: str = ""
     """What it carries out for a client beside which nobody may begin a plan; else empty."""
+    edges: tuple[EdgeReport, ...] = ()
+    """Of a broker that chooses how its edges are routed."""
 
 
 class Echo(MessageBase, frozen=True):
@@ -180,6 +195,25 @@ class ClientMoved(MessageBase, frozen=True):
     """To a broker that was restarted: the client was last heard of from the receiver's side."""
     again: int = 0
     """How often the client's broker has said so: the way to it may have become another one."""
+    home: Name = ""
+    """The session of that broker, by which it will say so for all such clients at once."""
+    is_across: bool = False
+    """While the tree changes: it has crossed the link that goes, so publications will come from the
+    other side in the new tree."""
+    is_amid: bool = False
+    """While the tree changes: the broker was locked at which it came to the ring."""
+
+
+class ClientsAt(MessageBase, frozen=True):
+    """All clients that moved to a home are in the sender's direction: from elsewhere it is stale.
+
+    It is said again and again: the way there may have become another one.
+    """
+
+    home: Name
+    again: int
+    is_across: bool = False
+    """As in `ClientMoved`."""
 
 
 class Refresh(MessageBase, frozen=True):
@@ -333,6 +367,7 @@ Message: TypeAlias = (
     | Surveyed
     | Missed
     | ClientMoved
+    | ClientsAt
     | EdgeRouting
     | TableComplete
     | Refresh
@@ -348,6 +383,7 @@ Message: TypeAlias = (
     | TreeChangeProgress
     | TreeChangeEnded
     | ChangeMessage
+    | SwapMessage
     | EdgeMessage
 )
 

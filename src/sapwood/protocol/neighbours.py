@@ -78,8 +78,8 @@ class Neighbour(msgspec.Struct):
     """Of the last switch of the edge to the neighbour, of `receives`."""
     outward_phase: str = STEADY
     """Where that switch is."""
-    unsettled: int = 0
-    """Comparisons that came from it in a row while that switch was not complete."""
+    unsettled_at: float = float("inf")
+    """When the first comparison came from it while that switch was not complete, if one did."""
 
     @property
     def floods(self) -> bool:
@@ -122,7 +122,8 @@ class Neighbour(msgspec.Struct):
         """Let both edges be as they are at first: what they were chosen for is over."""
         self.sends = self.receives = routing
         self.announced, self.how, self.outward_phase = "", "", STEADY
-        self.inward_number = self.outward_number = self.unsettled = 0
+        self.inward_number = self.outward_number = 0
+        self.unsettled_at = float("inf")
         self.is_stopped = self.is_confirmed = False
 
     @property

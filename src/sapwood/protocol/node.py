@@ -560,7 +560,7 @@ class Node:
             self._do_guarded(self.membership.tick, now)
             self._do_guarded(self.overflow.tick, now)
             self._do_guarded(self.checking.tick, now)
-            self.bring(Tick(self.membership.busy()), now)
+            self.bring(Tick(self.membership.busy(), event.handling), now)
         elif (at := self.broker.next_at) is not None and now >= at:
             self.bring(event, now)
 

@@ -12,6 +12,8 @@ from sapwood.protocol.link.handshake import CHECKS, NEVER, SILENCE_SECONDS_MAX, 
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.neighbours import EDGES, MOVES, REFRESH, RESTART, refresh_features
 from sapwood.protocol.optimize.edges.settings import FIXED, EdgeRoutingSettings
+from sapwood.protocol.optimize.messages import SWAPS
+from sapwood.protocol.optimize.settings import OFF, OptimizationSettings
 from sapwood.protocol.ports import Hint
 from sapwood.protocol.stabilize.beacon import BEACONS
 from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
@@ -74,6 +76,7 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     client: ClientLimits = ClientLimits()
     stabilization: StabilizationSettings = StabilizationSettings()
     tree: TreeSettings = TreeSettings()
+    optimization: OptimizationSettings = OFF
     edges: EdgeRoutingSettings = FIXED
     raises_faults: bool = True
     """Whether an exception where there must be none is raised, as tests and simulations want it. A
@@ -114,7 +117,8 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
         if is_client:
             return (CHECKS, MOVES) if scheme == "off" else (CHECKS, REFRESH, MOVES)
         tree = (BEACONS,) if self.tree.protocol == BEACONS else ()
-        return (RESTART, CHECKS, *tree, *refresh_features(scheme), MOVES, EDGES)
+        swaps = (SWAPS,) if self.optimization.is_on else ()
+        return (RESTART, CHECKS, *tree, *refresh_features(scheme), MOVES, EDGES, *swaps)
 
     def refresh_seconds(self, *, is_client: bool) -> float:
         """How often tables are compared, with clients or with brokers; zero for never."""
@@ -148,6 +152,7 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
             away_seconds=self.link.away_seconds,
             stabilization=self.stabilization,
             tree=self.tree,
+            optimization=self.optimization,
             edges=self.edges,
             client_refresh_seconds=self.client.refresh_seconds,
             raises_faults=self.raises_faults,

@@ -38,6 +38,7 @@ from sapwood.runtime.tls import client_context, explained, silent_end
 CONNECT_SECONDS: Final = 5.0
 """How long dialing may take, the handshake of TLS included."""
 
+_TIMED_READS: Final = 16  # of so many the time of one is taken
 _TIMER_SECONDS_MIN: Final = 0.001
 """Shortest time until a timer: a deadline that has passed does not stop everything else."""
 
@@ -77,6 +78,10 @@ class Driver:
         self._tick_at = math.inf
         """When the next regular tick is due."""
         self._emptied = asyncio.Event()
+        self._untimed = _TIMED_READS
+        """Reads until the next one whose time is taken."""
+        self._handling = 0.0
+        """Seconds that reads have taken since the last regular tick, by those that were timed."""
 
     def start(self) -> None:
         """Begin to watch the clock, on the running event loop."""
@@ -126,6 +131,12 @@ class Driver:
         """Bring a read to the machine, and carry out what it asks."""
         if self._is_busy:
             self._queue.append(Data(number, data))
+            return
+        self._untimed -= 1
+        if not self._untimed:
+            began, self._untimed = self.clock.now(), _TIMED_READS + 1
+            self.receive(number, data)
+            self._handling += (self.clock.now() - began) * _TIMED_READS
             return
         effects = self.machine.receive(number, data, self.clock.now())
         if len(effects) == 1 and type(effects[0]) is Write:  # a short read is not worth a detour
@@ -213,7 +224,9 @@ class Driver:
             address = parse_address(effect.address)
             await self._connect(address, effect.dial, made)
         except (NetworkError, AddressError) as problem:
-            if not (made and made[0].number):  # else the machine learns that it was lost
+            if made and made[0].number:
+                made[0].connection_lost(problem)
+            else:
                 is_final = isinstance(problem, RefusedError | AddressError)
                 self.bring(DialFailed(effect.dial, str(problem), is_final))
 
@@ -262,7 +275,8 @@ class Driver:
                 size = transport.get_write_buffer_size()
                 if size:
                     self.bring(Unsent(number, size))
-            self.bring(Tick())
+            handling, self._handling = self._handling, 0.0
+            self.bring(Tick(handling=handling))
         elif now >= self.machine.deadline:
             self.bring(Tick())
         self._arm()

@@ -44,6 +44,7 @@ class Endpoint(asyncio.Protocol):
         self._hint = silence_hint
         """What it may mean that the connection ends before anything came over it."""
         self._is_ended = False
+        self._is_lost = False
         self._reason = ""
         self._impatience: asyncio.TimerHandle | None = None
 
@@ -71,7 +72,14 @@ class Endpoint(asyncio.Protocol):
             self._owner.receive(self.number, data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell the machine why the connection is gone."""
+        """Tell the machine why the connection is gone; once.
+
+        The driver says it, too, if the loop gives up a connection that was made: uvloop closes it
+        without a word when the time to dial is over between the two.
+        """
+        if self._is_lost:
+            return
+        self._is_lost = True
         if self._impatience is not None:
             self._impatience.cancel()
         self._is_ended = True

@@ -25,6 +25,7 @@ from sapwood.protocol.effects import (
     CloseLink,
     Dismiss,
     Forward,
+    Measure,
     OpenLink,
     Reborn,
     Record,
@@ -37,6 +38,7 @@ from sapwood.protocol.events import (
     ClientDown,
     ClientUp,
     ControlReceived,
+    DelayMeasured,
     Event,
     FramesReceived,
     LinkDown,
@@ -54,6 +56,7 @@ from sapwood.protocol.messages import (
     Unsubscribe,
 )
 from sapwood.protocol.neighbours import EDGES, refresh_features
+from sapwood.protocol.optimize.messages import SWAPS
 from sapwood.protocol.reconfigure.messages import ChangeEnded, Kind
 from sapwood.routing.algorithms import Edge, check_edge_routing
 from sapwood.sim.client import SimulatedClient
@@ -158,6 +161,7 @@ class Network:
             Reborn: lambda station, effect: None,
             Withhold: lambda station, effect: None,
             OpenLink: self._open,
+            Measure: self._measure,
             CloseLink: self._close,
         }
 
@@ -198,10 +202,7 @@ class Network:
                 in_tree,
                 sends=sends,
                 receives=receives,
-                features=(
-                    *refresh_features(self.brokers[here].config.stabilization.refresh),
-                    EDGES,
-                ),
+                features=self._features(here),
             )
             self.handle(here, up)
 
@@ -228,6 +229,21 @@ class Network:
         delay = next((one.delay for one in station.links.values()), station.door.delay)
         routing = {(there, here): self._usual(here), (here, there): self._usual(there)}
         self.add_link(here, there, delay, routing, in_tree=False)
+
+    def _features(self, name: str) -> tuple[str, ...]:
+        """What the brokers of this network can do beyond the first release, as each is set."""
+        config = self.brokers[name].config
+        swaps = (SWAPS,) if config.optimization.is_on else ()
+        return (*refresh_features(config.stabilization.refresh), EDGES, *swaps)
+
+    def _measure(self, station: Station, effect: Measure) -> None:
+        """A broker wants to know how long a message takes to another one."""
+        direction = station.links.get(effect.neighbour)
+        if direction is not None:
+            seconds = direction.delay(self._random)
+            measured = DelayMeasured(effect.neighbour, seconds)
+            back = Direction(station, direction.delay)
+            self.kernel.soon(self.kernel.now + 2 * seconds, self._control_arrival, back, measured)
 
     def _usual(self, name: str) -> str:
         """How a broker has its neighbours told what to send to it."""

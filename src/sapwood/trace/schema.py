@@ -31,6 +31,7 @@ ADVERTISED: Final = "advertised"
 UNADVERTISED: Final = "unadvertised"
 CONTROL: Final = "control"
 RECONFIGURED: Final = "reconfigured"
+EDGE_SWITCHED: Final = "edge_switched"
 FAULT: Final = "fault"
 TRACE_GAP: Final = "trace_gap"
 CLOCK: Final = "clock"
@@ -48,6 +49,7 @@ KINDS: Final = (
     UNADVERTISED,
     CONTROL,
     RECONFIGURED,
+    EDGE_SWITCHED,
     FAULT,
     TRACE_GAP,
     CLOCK,

@@ -392,7 +392,7 @@ def test_the_network_is_told_of_a_client_that_may_be_known_elsewhere(
     net.client("c", "B1", streams=3, **changes)
     net.advance(0.1)
     moved = [one for one in broker.told if isinstance(one, ClientMoved)]
-    assert moved == [ClientMoved("c.1", 3)] * is_told
+    assert moved == [ClientMoved("c.1", 3, home="B1.1")] * is_told
 
 
 def test_a_broker_takes_its_place_over_from_its_dead_session() -> None:

@@ -89,7 +89,7 @@ def leave(net: Network, name: str, request: int = -1) -> list[ChangeEnded]:
     """Let a neighbour pass on that a broker is to leave; what the neighbour is answered."""
     (neighbour, *_) = net.nodes[name].broker.neighbours.tree()
     answers: list[ChangeEnded] = []
-    net.nodes[neighbour].broker.changing.asker = Answers(answers)
+    net.nodes[neighbour].broker.changing.askers[:] = [Answers(answers)]
     told = ControlReceived(neighbour, LeaveTree(request, (neighbour, name)))
     net.nodes[name].bring(told, net.now)
     net.bring(name, Tick())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from protocol.joined import Network, RawPeer, hello_of, line_of
@@ -218,10 +219,11 @@ def test_reports_and_moves_for_a_session_go_to_the_next_one() -> None:
     publisher.publish("p.1", 1, 1)
     again = neighbour(net, session=2)
     told = [one for one in again.told if isinstance(one, Missed | ClientMoved)]
-    anew = ClientMoved("c.1", 3, again=1)
-    assert told == [anew, ClientMoved("c.1", 3), Missed(4, "B4-B3")]
+    moved = ClientMoved("c.1", 3, home="B1.1")
+    anew = msgspec.structs.replace(moved, again=1)
+    assert told == [anew, moved, Missed(4, "B4-B3")]
     assert again.got == [("p.1", 1), ("p.1", 2), ("c.1", 1), ("p.1", 3)]
-    moved_at = again.frames.index(CODEC.encode(ClientMoved("c.1", 3))[HEADER_SIZE:])
+    moved_at = again.frames.index(CODEC.encode(moved)[HEADER_SIZE:])
     assert sum(len(body) == ENVELOPE_SIZE for body in again.frames[:moved_at]) == 2
 
 

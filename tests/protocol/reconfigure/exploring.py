@@ -18,7 +18,7 @@ import msgspec
 from protocol.wiring import names_of, notification
 from sapwood.protocol.broker import Broker, BrokerConfig
 from sapwood.protocol.effects import CloseLink, Effect, Forward, Send
-from sapwood.protocol.events import ClientUp, FramesReceived, LinkDown, LinkUp, Tick
+from sapwood.protocol.events import ClientArrived, ClientUp, FramesReceived, LinkDown, LinkUp, Tick
 from sapwood.protocol.invariants import broker_problems, network_problems
 from sapwood.protocol.messages import CODEC, Subscribe, Unsubscribe
 
@@ -28,7 +28,11 @@ GONE = b"gone"
 
 Edge: TypeAlias = tuple[int, int]
 Action: TypeAlias = tuple[Any, ...]
-"""``("pub", i)``, ``("react", i, on)``, ``("sub", id, filter)`` or ``("uns", id)``."""
+"""``("pub", i)``, ``("react", i, on)``, ``("sub", id, filter)`` or ``("uns", id)``; of the client
+that moves ``("arrive",)``, at its new broker, and ``("mpub", i)``, at the old one or the new."""
+
+MOVER = "M.1"
+PUBLISHED = ("pub", "react", "mpub")
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,8 @@ class Setup:
     crash: int | None = None
     away: Edge | None = None
     """A link over which nothing comes for longer than any lock lasts, from any moment on."""
+    mover_at: int | None = None
+    """Where the client is that moves; what it publishes there may be lost, and never comes late."""
     broker: type[Broker] = Broker
 
     @property
@@ -131,6 +137,9 @@ class Lives:
             if broker.turning.refusal(CHANGE, path, setup.k):
                 return []
             return broker.turning.start(CHANGE, path, setup.k, 0.0)
+        if event == "arrive":
+            arrived = broker.handle(ClientUp(MOVER), 0.0)
+            return [*arrived, *broker.handle(ClientArrived(MOVER, 2), 0.0)]
         if isinstance(event, float):
             return broker.handle(Tick(), event)
         return broker.handle(event, 0.0)
@@ -185,18 +194,18 @@ class Explorer:
         self._edges = setup.edges
         self._at = {edge: at for at, edge in enumerate(self._edges)}
         self._frames = [
-            notification(f"P{publisher + 1}", {"x": topic}, sequence)
+            notification(publisher, {"x": topic}, sequence)
             for publisher, topic, sequence in self._publications()
         ]
         self._bits = {names_of(frame)[0]: at for at, frame in enumerate(self._frames)}
         self._judged: dict[tuple[int, ...], list[str]] = {}
 
-    def _publications(self) -> Iterator[tuple[int, int, int]]:
+    def _publications(self) -> Iterator[tuple[str, int, int]]:
         by_number = {
-            action[1]: number
+            action[1]: MOVER if action[0] == "mpub" else f"P{number + 1}"
             for number, script in self.setup.scripts.items()
             for action in script
-            if action[0] in ("pub", "react")
+            if action[0] in PUBLISHED
         }
         for at, topic in enumerate(self.setup.topics):
             yield by_number[at], topic, at + 1
@@ -213,6 +222,8 @@ class Explorer:
         lives = []
         for number, history in enumerate(histories):
             history.append(ClientUp(f"P{number + 1}"))
+            if number == setup.mover_at:
+                history.append(ClientUp(MOVER))
             lives.append(self.lives.born(number, tuple(history)))
         n = len(setup.topics)
         empty: tuple[tuple[bytes, ...], ...] = tuple(() for _ in self._edges)
@@ -327,8 +338,16 @@ class Explorer:
         client = state.clients[number]
         kind = action[0]
         acted = client._replace(done=client.done + 1)
-        event: FramesReceived
-        if kind in ("pub", "react"):
+        event: FramesReceived | str
+        if kind == "mpub":
+            bit = action[1]
+            pasts = list(state.pasts)
+            pasts[bit] = self._of_mover() & ((1 << bit) - 1)
+            state = state._replace(pasts=tuple(pasts))
+            event = FramesReceived(MOVER, self._frames[bit])
+        elif kind == "arrive":
+            event = "arrive"
+        elif kind in ("pub", "react"):
             bit = action[1]
             pasts = list(state.pasts)
             pasts[bit] = client.got
@@ -389,6 +408,11 @@ class Explorer:
             got |= 1 << bit
         return Client(client.done, got, late), problem
 
+    def _of_mover(self) -> int:
+        """Bits of what the client publishes that moves."""
+        scripts = self.setup.scripts.values()
+        return sum(1 << one[1] for script in scripts for one in script if one[0] == "mpub")
+
     def _wants(self, number: int) -> int:
         """Bits of the publications that a client wants all the time."""
         topics = self.setup.sure.get(number, frozenset())
@@ -405,7 +429,7 @@ class Explorer:
                 1 << action[1]
                 for number, client in enumerate(state.clients)
                 for action in setup.scripts.get(number, ())[: client.done]
-                if action[0] in ("pub", "react")
+                if action[0] in PUBLISHED and (action[0] != "mpub" or number != setup.mover_at)
             )
             for number, client in enumerate(state.clients):
                 lost = self._wants(number) & done & ~client.got
@@ -439,6 +463,23 @@ class Explorer:
         trees.append({one for one in after if one <= brokers.keys()})
         if links not in trees or (not self.setup.is_faulty and links != trees[1]):
             yield f"the tree is {sorted(map(sorted, links))}"
+        elif self.setup.mover_at is not None and len(brokers) == self.setup.n:
+            yield from self._ways(brokers, links)
+
+    def _ways(self, brokers: dict[str, Broker], links: set[frozenset[str]]) -> Iterator[str]:
+        """Everybody knows from which way the client publishes that moved."""
+        scripts = self.setup.scripts.items()
+        (home,) = (name(one) for one, script in scripts if ("arrive",) in script)
+        ways, waiting = {home: MOVER}, [home]
+        for here in waiting:
+            for there in (other for link in links if here in link for other in link - {here}):
+                if there not in ways:
+                    ways[there] = here
+                    waiting.append(there)
+        for one in brokers.values():
+            fence = one.fences.homes.get(MOVER)
+            if fence is None or fence.source != ways[one.id]:
+                yield f"{one.id} takes {fence} for the way to {home}: {ways}"
 
     def explore(self, states_max: int = 10**9) -> Found:
         """All states, until there is a problem."""

@@ -124,7 +124,31 @@ def merging(n: int, k: int, **options: Any) -> Iterator[tuple[str, Setup]]:
     return covering(n, k, "merging", **options)
 
 
+def moves(n: int, k: int, **options: Any) -> Iterator[tuple[str, Setup]]:
+    """A client goes on at another broker, and its old one still has something of it.
+
+    Somebody reacts to what it publishes at the new one: that comes behind it everywhere.
+    """
+    for old, home, q in product(range(n), repeat=3):
+        if old == home:
+            continue
+        scripts = _scripts(
+            (old, ("mpub", 0)),
+            (home, ("arrive",)),
+            (home, ("mpub", 1)),
+            (home, ("mpub", 2)),
+            (q, ("react", 3, 1)),
+        )
+        wanted = {one: [("a", "true")] for one in range(n)}
+        sure = dict.fromkeys(range(n), EVERYTHING)
+        yield (
+            f"moves {old}{home}{q}",
+            Setup(n, k, "covering", wanted, scripts, [0] * 4, sure, **{**options, "mover_at": old}),
+        )
+
+
 SUITES: dict[str, Suite] = {
+    "moves": moves,
     "order": order,
     "flooding": flooding,
     "simple": simple,

@@ -72,7 +72,7 @@ def test_an_admin_port_alone_is_one_of_this_machine() -> None:
         ("link = 5\n", "link is a whole number; wanted a table"),
         (
             "routing = 'coverin'\n",
-            "routing is 'coverin'; did you mean 'covering'? Allowed are covering, ",
+            "routing is 'coverin'; did you mean 'covering'? Allowed are auto, covering, ",
         ),
         ("listen = 'http://a'\n", "listen is wrong: 'http://a' is no address; write "),
         ("join = ['a:b']\n", "join is wrong: 'a:b' is no address; write "),
@@ -93,6 +93,28 @@ def test_an_admin_port_alone_is_one_of_this_machine() -> None:
             "routing_variant = 'hierarchical'\n[tree]\nprotocol = 'off'\n",
             "routing_variant is 'hierarchical', which follows the parents in the tree",
         ),
+        (
+            "routing = 'auto'\nrouting_variant = 'hierarchical'\n",
+            "routing_variant is 'hierarchical', where edges follow the tree, but routing or",
+        ),
+        (
+            "routing = 'flooding'\n[edge_routing]\nchoice = 'auto'\n",
+            "edge_routing.choice is 'auto', but routing is 'flooding'",
+        ),
+        ("[edge_routing]\nchoice = 'sometimes'\n", "edge_routing.choice is 'sometimes'; "),
+        ("[edge_routing]\ntelling = ['gossip']\n", "edge_routing.telling"),
+        ("[edge_routing]\ntelling = []\n", "edge_routing.telling"),
+        ("[edge_routing]\nthreshold = 1.5\n", "edge_routing.threshold is out of range; "),
+        ("[edge_routing]\nwindow_seconds = 0\n", "edge_routing.window_seconds is out of range; "),
+        (
+            "[edge_routing]\nwindow_seconds = 5\n",
+            "edge_routing.window_seconds is 5.0; wanted at least period_seconds, 10.0",
+        ),
+        (
+            "[edge_routing]\nhold_max_seconds = 5\n",
+            "edge_routing.hold_max_seconds is 5.0; wanted at least hold_seconds, 30.0",
+        ),
+        ("[edge_routing]\nflood_max_share = 2\n", "edge_routing.flood_max_share is out of range; "),
         ("[tls]\nkey = 'k'\n", "tls.certificate is missing; the other keys of tls need one"),
         ("[tls]\ncertificate = 'gone'\n", "tls.certificate is 'gone'; there is no such file"),
         ("a = \n", "is not TOML: "),
@@ -153,7 +175,7 @@ def test_every_setting_is_shown_with_unit_limits_and_default() -> None:
     one = found["link.buffer_bytes"]
     assert (one.value, one.default, one.unit, one.limits) == (2**24, 2**24, "bytes", ">= 65536")
     assert found["id"].default is None
-    assert found["routing"].limits == "covering, flooding, identity, merging, simple"
+    assert found["routing"].limits == "auto, covering, flooding, identity, merging, simple"
     assert found["ack_seconds"].limits == "> 0, <= 1"
     assert unit_of("client.max_clients") == ""
     text = to_toml(Settings(id="B1"))

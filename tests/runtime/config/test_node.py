@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sapwood.protocol.node_config import NodeConfig
+from sapwood.protocol.optimize.edges.settings import EdgeRoutingSettings
 from sapwood.protocol.ports import Remember
 from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
 from sapwood.runtime.config.node import node_config
@@ -63,3 +64,17 @@ def test_who_was_part_of_the_network_or_is_told_so_tries_for_ever(
 ) -> None:
     settings = Settings(id="B1", join_seconds=join_seconds)
     assert node_config(settings, 7, NOTHING, was_part).joins_for_ever == for_ever
+
+
+def test_where_brokers_choose_they_begin_with_identity() -> None:
+    config = node_config(Settings(id="B1", routing="auto"), 7, NOTHING, was_part=False)
+    assert (config.routing, config.edges.choice) == ("identity", "auto")
+
+
+def test_where_brokers_only_look_that_is_kept() -> None:
+    looking = EdgeRoutingSettings(choice="observe")
+    settings = Settings(id="B1", routing="auto", edge_routing=looking)
+    config = node_config(settings, 7, NOTHING, was_part=False)
+    assert (config.routing, config.edges) == ("identity", looking)
+    settings = Settings(id="B1", routing="covering", edge_routing=looking)
+    assert node_config(settings, 7, NOTHING, was_part=False).routing == "covering"

@@ -33,7 +33,7 @@ def test_the_defaults_are_within_their_limits() -> None:
 
 def test_algorithms_and_policies_are_those_that_exist() -> None:
     fields = {field.name: field.type for field in _model(Settings).fields}
-    assert _values(fields["routing"]) == set(ALGORITHMS)
+    assert _values(fields["routing"]) == {*ALGORITHMS, "auto"}
     fields = {field.name: field.type for field in _model(ClientSettings).fields}
     assert _values(fields["slow_policy"]) == set(SLOW_POLICIES)
 

@@ -99,3 +99,22 @@ def test_where_nobody_listens_nobody_is_let_through() -> None:
             writer.close()
 
     asyncio.run(main())
+
+
+def test_a_long_link_passes_everything_later_in_order_and_all_at_once() -> None:
+    async def main() -> None:
+        async with shouting() as proxy:
+            proxy.delay_seconds = 0.03
+            reader, writer = await dial(proxy)
+            began = asyncio.get_running_loop().time()
+            lines = [b"line %d\n" % number for number in range(100)]
+            for line in lines:
+                writer.write(line)
+                await writer.drain()
+            writer.write_eof()
+            assert await reader.read() == b"".join(lines).upper()
+            took = asyncio.get_running_loop().time() - began
+            assert took >= 2 * proxy.delay_seconds
+            writer.close()
+
+    asyncio.run(main())

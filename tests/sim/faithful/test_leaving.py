@@ -111,6 +111,24 @@ def test_who_waits_for_a_change_that_a_leaving_broker_carries_out_is_told_so() -
     )
 
 
+def test_a_broker_that_leaves_is_not_taken_back_by_a_link_that_stands_by() -> None:
+    """Found live: it was part of the tree again until its end, and its next start told of gaps."""
+    scene = Scene()
+    network = scene.network
+    network.exchange("B1", ("B2", "B3"), ("B1", "B3"))
+    assert network.driver.run_until(lambda: network.is_joined("B1", "B3"), 2.0)
+    network.stop("B3")
+    ended(network, "B3")
+    remembered = network.sites["B3"].data
+    assert remembered is not None
+    assert remembered.neighbours == ()
+    network.restart("B3")
+    assert network.driver.run_until(lambda: network.is_joined("B2", "B3"), 10.0)
+    scene.calm_down()
+    assert scene.is_whole
+    assert scene.near.reports == scene.far.reports == []
+
+
 @pytest.mark.slow
 def test_nobody_notices_that_a_broker_leaves() -> None:
     scene = Scene()

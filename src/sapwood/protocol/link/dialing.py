@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from sapwood.protocol.due import is_due
 from sapwood.protocol.fitting import COUNT, FLAG, NOTHING, TEXT, TIME, Kinds, misfits
+from sapwood.protocol.link.handing import HandingOver
 from sapwood.protocol.link.handshake import (
     ALREADY_LINKED,
     BROKER,
@@ -130,14 +131,22 @@ class Dialing:
         """When something is due: an attempt, or the end of its time."""
         if self._node.is_stopping:
             return None
-        times = [one.at for one in self.targets if one.state not in _IDLE]
+        times = [one.at for one in self._wanted if one.state not in _IDLE]
         return min(times) if times else None
+
+    @property
+    def _wanted(self) -> list[Target]:
+        """The targets that matter: to a broker that leaves, only the one that takes over."""
+        handing = self._node.handing
+        if type(handing) is not HandingOver:
+            return self.targets
+        return [one for one in self.targets if handing.dials(one.peer)]
 
     def tick(self, now: float) -> None:
         """Time has passed, or an attempt has ended: dial whoever is to be dialled."""
         if self._node.is_stopping:
             return
-        for target in self.targets:
+        for target in self._wanted:
             if type(target.state) is not TargetState or type(target.at) is not float:
                 target.state, target.at = TargetState.WAITING, now
             if target.state in _ON_THE_WAY and is_due(target.at, now, HANDSHAKE_SECONDS):

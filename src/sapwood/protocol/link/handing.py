@@ -195,10 +195,28 @@ class HandingOver:
             self.stage = Stage.REFUSED  # it shuts down, and looks at nothing any more
         if is_due(self.until, now, node.config.hand_over_seconds):
             return True
+        if self.stage is not Stage.ASKED:
+            self._give_up_others(now)
         if self.stage is Stage.HANDING:
             self._hand_over(self._peer, now)
         is_read = not any(line.lingers for line in node.lines.values())
         return self.stage is Stage.REFUSED or (self.stage is Stage.ADOPTED and is_read)
+
+    def _give_up_others(self, now: float) -> None:
+        """End the links that stand by: when the neighbour is gone, none may take its place.
+
+        A broker that is about to end would be part of the tree again, and on record as such: at its
+        next start both ends would take it that something was lost between them.
+        """
+        node = self._node
+        goodbye = Goodbye(LEAVING, f"broker {node.config.id} leaves", lost=0)
+        for peer in [one for one in node.peers.values() if not one.is_client]:
+            if peer is not self._peer:
+                node.membership.remove(peer, goodbye, now)
+
+    def dials(self, broker: str) -> bool:
+        """Whether the connection to a broker is still needed."""
+        return broker == self.neighbour and self.stage is not Stage.ADOPTED
 
     def _hand_over(self, neighbour: Peer, now: float) -> None:
         """Send as much as may be under way."""

@@ -50,7 +50,7 @@ from sapwood.protocol.link.handshake import (
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.protocol.link.placing import LinkPlace
-from sapwood.protocol.messages import CODEC, ClientMoved, Missed
+from sapwood.protocol.messages import CODEC, ClientMoved, ClientsAt, Missed
 from sapwood.protocol.neighbours import RESTART
 from sapwood.protocol.ports import ClientOrder, Remember, Restart
 from sapwood.protocol.stabilize.beacon import BEACONS
@@ -589,4 +589,4 @@ def _phase(number: int) -> float:
 
 def _outlives_sessions(data: bytes) -> bool:
     """Whether a control message for one session of a neighbour is for the next one, too."""
-    return isinstance(CODEC.decode(data[HEADER_SIZE:]), Missed | ClientMoved)
+    return isinstance(CODEC.decode(data[HEADER_SIZE:]), Missed | ClientMoved | ClientsAt)

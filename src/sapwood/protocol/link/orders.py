@@ -14,6 +14,7 @@ from sapwood.protocol.effects import (
     End,
     HandOver,
     Hold,
+    Measure,
     OpenLink,
     Reborn,
     ResetStream,
@@ -123,6 +124,13 @@ class Orders:
     def _open(self, effect: OpenLink, now: float) -> None:
         self._node.dialing.seek(effect.broker, effect.addresses, now)
 
+    def _measure(self, effect: Measure, now: float) -> None:
+        """Ask at once how long a message takes to a neighbour."""
+        peer = self._node.peers.get(effect.neighbour)
+        if peer is not None and peer.line is not None and peer.line.is_open:
+            peer.line.ping_at = now
+            self._node.say(peer.line, Ping(DELAY_PING), now)
+
     def _save_book(self, effect: SaveBook, now: float) -> None:
         self._node.do(RememberBook(effect.hints))
 
@@ -155,6 +163,7 @@ class Orders:
         Hold: _hold,
         Withhold: _withhold,
         OpenLink: _open,
+        Measure: _measure,
         SaveBook: _save_book,
         CloseLink: _close,
         End: _end,

@@ -7,9 +7,12 @@ from below can be of both colours at once, so whoever sends upwards says when th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
+from sapwood.errors import SapwoodError
 from sapwood.protocol.effects import Effect, Forward, Send
+from sapwood.protocol.messages import CODEC, Missed
 from sapwood.protocol.reconfigure.messages import Paint
 from sapwood.protocol.reconfigure.state import Ring
 from sapwood.wire.frames import CONTROL, NOTIFICATION_TYPES, walk
@@ -70,3 +73,16 @@ def pieces(data: bytes) -> Iterator[tuple[bytes, bool]]:
 def count_notifications(data: bytes) -> int:
     """How many notifications there are among frames."""
     return sum(kind in NOTIFICATION_TYPES for kind, *_ in walk(data))
+
+
+def held_reports(held: Iterable[bytes]) -> list[Missed]:
+    """The reports of losses among frames."""
+    found: list[Missed] = []
+    for data in held:
+        for kind, _, _, body, end in walk(data):
+            if kind == CONTROL:
+                with suppress(SapwoodError):
+                    message = CODEC.decode(data[body:end])
+                    if isinstance(message, Missed):
+                        found.append(message)
+    return found

@@ -123,7 +123,7 @@ class Conducting(Machine):
         """Surveys and steps so far: the last number that was used."""
         self._changing = changing
         self._waves = waves
-        changing.asker = self
+        changing.askers.append(self)
         waves.serve(self)
 
     @property

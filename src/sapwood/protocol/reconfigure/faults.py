@@ -13,7 +13,7 @@ from abc import abstractmethod
 
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import CloseLink, Effect, Send
-from sapwood.protocol.reconfigure.colouring import count_notifications
+from sapwood.protocol.reconfigure.colouring import count_notifications, held_reports
 from sapwood.protocol.reconfigure.holding import Holding
 from sapwood.protocol.reconfigure.messages import COMPLETED, UNDONE, Ask, Done, Undo
 from sapwood.protocol.reconfigure.state import Ring
@@ -48,6 +48,7 @@ class Undoing(Holding):
         ]
         restore(core, ring)
         lost = sum(map(count_notifications, ring.held))
+        reports = held_reports(ring.held)
         effects += self._leave(ring, UNDONE, reason, now)
         if ring.new:
             core.forwarding.close(ring.new)
@@ -55,8 +56,12 @@ class Undoing(Holding):
             self.stayed[ring.change] = ring.old
         effects += core.tell_all()
         effects += self._thaw(ring, now)
+        if ring.old and core.neighbours.is_in_tree(ring.old):
+            effects += self._hub.tell_moves(ring.old, ring.arrived)
         if lost:
             effects += self._give_up(ring.new, lost)
+        for report in reports:
+            effects += self._gaps.missed(ring.new, report, now)
         effects += self._rooting.wake(now)
         return [*effects, *self._tell_initiator(ring, UNDONE, reason, now)]
 

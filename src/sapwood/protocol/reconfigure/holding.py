@@ -8,7 +8,7 @@ that no more wait than one window holds. Everything else is read as ever, and co
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -17,9 +17,11 @@ from sapwood.errors import SapwoodError
 from sapwood.protocol.core import Core
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import Effect, Record, Send, Withhold
+from sapwood.protocol.fences import Fence
 from sapwood.protocol.gaps import Gaps
 from sapwood.protocol.machine import Machine
-from sapwood.protocol.messages import CODEC, Message
+from sapwood.protocol.messages import CODEC, ClientMoved, ClientsAt, Message
+from sapwood.protocol.reconfigure import ways
 from sapwood.protocol.reconfigure.colouring import coloured, count_notifications, is_gray, pieces
 from sapwood.protocol.reconfigure.messages import COMPLETED, UNDONE, Ask, Done, Outcome, Paint, Undo
 from sapwood.protocol.reconfigure.rooting import Rooting
@@ -46,8 +48,8 @@ class Ended(Protocol):
 class Hub(Protocol):
     """What a change asks of the broker."""
 
-    def enter_tree(self, name: str, now: float) -> list[Effect]:
-        """A candidate is part of the tree from now on."""
+    def exchange_link(self, name: str, now: float) -> list[Effect]:
+        """A candidate is part of the tree in the place of another link."""
 
     def stand_aside(self, name: str, now: float) -> list[Effect]:
         """A link is part of the tree no longer, and stays for what is under way over it."""
@@ -61,8 +63,11 @@ class Hub(Protocol):
     def compare(self, name: str, now: float) -> list[Effect]:
         """Let the two ends of an edge compare what they told and hold."""
 
-    def forget_ways(self, names: tuple[str, ...]) -> None:
-        """Take the publications of clients that moved from other ways than by these, too."""
+    def turn_ways(self, turned: Mapping[str, Fence]) -> None:
+        """The publications of clients that moved come by another way from now on."""
+
+    def tell_moves(self, name: str, clients: Collection[str]) -> list[Effect]:
+        """Tell a neighbour where clients are of whose moves it could not hear."""
 
     def ask_to_tell(self, path: tuple[str, ...], now: float) -> list[Effect]:
         """Have all edges tell that a change on a path needs to."""
@@ -203,6 +208,28 @@ class Holding(Machine):
                 self.deaf[name] = (change, now)
             elif now - since >= 3 * self.seconds:
                 self._hear(name)
+
+    # What is for everybody, and clients that moved
+
+    def is_stale(self, source: str, client: str) -> bool:
+        """Whether what a source brings of a client is what the client's old broker had left."""
+        assert self.ring is not None
+        return ways.is_stale(self.core, self.ring, source, client)
+
+    def reach(self, source: str, names: Iterable[str]) -> list[str]:
+        """Of the neighbours in the tree those to whom goes on what comes from a source."""
+        assert self.ring is not None
+        return ways.reach(self.core, self.ring, source, names)
+
+    def spread(self, source: str, message: Message, names: Iterable[str]) -> list[Effect]:
+        """Send a message that comes from a source to some of those whom it can reach."""
+        assert self.ring is not None
+        return ways.spread(self.ring, source, message, names)
+
+    def note_move(self, source: str, message: ClientMoved | ClientsAt) -> None:
+        """A neighbour says where clients are that have moved."""
+        if self.ring is not None:
+            ways.note(self.ring, source, message)
 
     # What others ask
 
@@ -389,6 +416,10 @@ def _plain(ring: Ring) -> dict[str, Any]:
         "newer": sorted(ring.newer),
         "tabled": sorted(ring.tabled),
         "intruders": sorted(ring.intruders),
+        "crossed": sorted(ring.crossed),
+        "arrived": sorted(ring.arrived),
+        "heard_of": sorted(ring.heard_of),
+        "amid": sorted(ring.amid),
         "held": [data.hex() for data in ring.held],
         "offer": None if ring.offer is None else msgspec.to_builtins(ring.offer),
         "way": None if ring.way is None else msgspec.to_builtins(ring.way),

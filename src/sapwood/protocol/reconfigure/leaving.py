@@ -42,7 +42,7 @@ from sapwood.protocol.effects import (
     StayHere,
 )
 from sapwood.protocol.events import LeaveBegun, LeaveEnded
-from sapwood.protocol.fences import Fence
+from sapwood.protocol.fences import ANYWHERE, NOWHERE
 from sapwood.protocol.gaps import Gaps
 from sapwood.protocol.machine import EventHandler, Machine, MessageHandler
 from sapwood.protocol.messages import (
@@ -251,7 +251,7 @@ class Leaves(Machine):
         """Whether a client is not elsewhere by now, here among others."""
         core = self.core
         fence = core.fences.homes.get(client)
-        is_elsewhere = fence is not None and fence.source not in ("", source)
+        is_elsewhere = fence is not None and fence.source not in (NOWHERE, ANYWHERE, source)
         return not is_elsewhere and client not in core.clients and client not in core.neighbours
 
     def _enter(self, client: str, one: Adopting, now: float) -> list[Effect]:
@@ -274,7 +274,7 @@ class Leaves(Machine):
             core.clients.claim(client, KINDS[table], entry_id, filter)
         fence = core.fences.homes.get(client)
         if fence is not None:
-            core.fences.homes[client] = Fence(client, fence.streams)
+            core.fences.homes[client] = fence._replace(source=client)
         return self._links.welcome_client(client, now)
 
     def _recorded(self, source: str, adoption: Adoption, clients: int, now: float) -> list[Effect]:

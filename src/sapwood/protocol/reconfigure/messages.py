@@ -127,6 +127,8 @@ class Lock(MessageBase, frozen=True):
     is_root_left: bool | None = None
     """On which side of the old link the root is; known from the old link on."""
     tables: EdgeTables | None = None
+    moved: tuple[Name, ...] = ()
+    """Beyond the old link: where clients that moved are whose publications came over it."""
 
 
 class Collect(MessageBase, frozen=True):
@@ -135,6 +137,8 @@ class Collect(MessageBase, frozen=True):
     change: Name
     tables: EdgeTables = EdgeTables()
     is_root_left: bool | None = None
+    moved: tuple[Name, ...] = ()
+    """As in `Lock`."""
 
 
 class Offer(MessageBase, frozen=True):

@@ -96,7 +96,7 @@ class Changing(Machine):
 
     name = "changing"
     surveys = True
-    derived = ("asker",)
+    derived = ("askers",)
 
     def __init__(self, core: Core, turning: Turning, waves: Waves) -> None:
         super().__init__(core)
@@ -110,7 +110,8 @@ class Changing(Machine):
         """Changes that this broker has begun."""
         self._turning = turning
         self._waves = waves
-        self.asker: Asker | None = None
+        self.askers: list[Asker] = []
+        """Who is told of the end of requests with negative numbers; each knows its own."""
         turning.initiator = self
         waves.serve(self)
 
@@ -189,12 +190,16 @@ class Changing(Machine):
         """Answer whoever asked, once."""
         is_known = self.asked.pop(ended.request, None) is not None
         if ended.request < 0:
-            return [] if self.asker is None else self.asker.ended(ended, now)
+            return [effect for asker in self.askers for effect in asker.ended(ended, now)]
         if not is_known:
             return []
         return [Send(self.core.id, msgspec.structs.replace(ended, route=()))]
 
     # On the way
+
+    def begin(self, wanted: BeginChange, now: float) -> list[Effect]:
+        """Let a change begin whose ring is known, for a machine of this broker (`Asker`)."""
+        return self._pass_on(wanted, now)
 
     def _passed(self, source: str, message: BeginChange, now: float) -> list[Effect]:
         return self._pass_on(message, now)

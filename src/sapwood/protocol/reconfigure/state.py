@@ -77,6 +77,14 @@ class Ring(msgspec.Struct):
     """By neighbour of the ring."""
     held: list[bytes] = []
     """What came over the new link and waits."""
+    crossed: dict[str, None] = {}
+    """Homes of clients that moved which are beyond the old link (``ways``)."""
+    arrived: dict[str, None] = {}
+    """Clients of whose moves only this side of the old link has heard: that was gray."""
+    heard_of: dict[str, None] = {}
+    """Clients beyond the old link of whose moves this broker has heard since it was locked."""
+    amid: dict[str, None] = {}
+    """Clients that moved in the middle of the change, where that was black."""
     sent: int = 0
     """Messages of this change that this broker has sent."""
 

@@ -23,6 +23,7 @@ from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import CloseLink, Effect, Send, Withhold
 from sapwood.protocol.machine import MessageHandler
 from sapwood.protocol.messages import Advertise, Message, Subscribe, Unadvertise, Unsubscribe
+from sapwood.protocol.reconfigure import ways
 from sapwood.protocol.reconfigure.faults import Undoing
 from sapwood.protocol.reconfigure.fitness import MIXED, misfit
 from sapwood.protocol.reconfigure.messages import (
@@ -130,7 +131,10 @@ class Turning(Undoing):
         self.ring = ring
         for name in ring.sides:
             self.core.neighbours[name].is_frozen = True
-        self._hub.forget_ways(ring.sides)
+        if ring.is_bottom:
+            ring.crossed = dict.fromkeys(self.core.fences.places_from(ring.old))
+        elif lock is not None:
+            ring.crossed = dict.fromkeys(lock.moved)
         self._rooting.lock(ring)
         self._hub.choose_reader()
         if not ring.is_left:
@@ -151,12 +155,14 @@ class Turning(Undoing):
             self._rooting.way,
             ring.is_root_left,
             tables,
+            () if ring.is_left else tuple(ring.crossed),
         )
 
     # Collecting
 
     def _collected(self, ring: Ring, source: str, message: Collect, now: float) -> list[Effect]:
         ring.is_root_left = message.is_root_left
+        ring.crossed |= dict.fromkeys(message.moved)
         effects = self._install(ring, source, message.tables)
         return [*effects, *self._collect(ring, now)]
 
@@ -178,7 +184,8 @@ class Turning(Undoing):
             return [self._say(ring.up, offer)]
         if ring.is_left:
             tables = tables_for(self.core, ring, ring.up)
-            return [self._say(ring.up, Collect(ring.change, tables, ring.is_root_left))]
+            moved = tuple(ring.crossed)
+            return [self._say(ring.up, Collect(ring.change, tables, ring.is_root_left, moved))]
         return [self._say(ring.up, self._next_lock(ring))]
 
     # Turning
@@ -202,13 +209,15 @@ class Turning(Undoing):
         self._rooting.take(ring, ring.offer.way, now)
         accept = Accept(ring.change, tables, self._rooting.told(ring, now))
         effects = self._open(ring, ring.offer)
-        return [*effects, self._say(ring.up, accept), *self._turn(ring, now)]
+        told = [self._say(ring.up, accept), *ways.marks(self.core, ring)]
+        return [*effects, *told, *self._turn(ring, now)]
 
     def _accepted(self, ring: Ring, source: str, message: Accept, now: float) -> list[Effect]:
         if ring.is_gray or source != ring.new:
             return self.core.drops.count(Drop.OTHER_CHANGE, source)
         self._rooting.take(ring, message.way, now)
-        return [*self._close(ring), *self._open(ring, message), *self._turn(ring, now)]
+        effects = [*self._close(ring), *self._open(ring, message)]
+        return [*effects, *ways.marks(self.core, ring), *self._turn(ring, now)]
 
     def _open(self, ring: Ring, message: Offer | Accept) -> list[Effect]:
         """What wants the other end of the new link gets gray notifications from now on."""
@@ -225,6 +234,7 @@ class Turning(Undoing):
 
     def _turn(self, ring: Ring, now: float) -> list[Effect]:
         ring.is_gray = True
+        self._forget_publishers()
         if ring.is_flushed and not ring.is_decider:
             return self._pass_flush(ring, now)
         if not ring.is_bottom:
@@ -237,9 +247,15 @@ class Turning(Undoing):
     # Completing
 
     def _painted(self, ring: Ring, source: str, message: Paint, now: float) -> list[Effect]:
-        if source == ring.down:
+        if source == ring.down and ring.is_stream_gray is not message.is_gray:
             ring.is_stream_gray = message.is_gray
+            self._forget_publishers()
         return []
+
+    def _forget_publishers(self) -> None:
+        """Which clients a neighbour may bring depends on the colour, for those that moved."""
+        if self.core.fences:
+            self.core.forwarding.forget_publishers()
 
     def _flushed(self, source: str, message: Flush, now: float) -> list[Effect]:
         self._hear_of(source, message.change)
@@ -270,13 +286,14 @@ class Turning(Undoing):
         """Everything in one event: the tables, the links, and who is the parent."""
         core = self.core
         settle(core, ring)
-        effects = self._leave(ring, COMPLETED, "", now)
+        self._hub.turn_ways(ways.turned(core, ring))
+        effects = [*ways.assurances(core, ring), *self._leave(ring, COMPLETED, "", now)]
         self._rooting.complete(ring, now)
         if ring.is_bottom and core.neighbours.is_in_tree(ring.old):
             effects += self._hub.stand_aside(ring.old, now)
         if ring.is_top and ring.new in core.neighbours:
             self.joined[ring.change] = ring.new
-            effects += self._hub.enter_tree(ring.new, now)
+            effects += self._hub.exchange_link(ring.new, now)
             if not core.neighbours[ring.new].is_connected:
                 effects += self._hub.keep_link(ring.new, now)
         retell(core, ring)

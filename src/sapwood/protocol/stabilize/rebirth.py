@@ -18,7 +18,7 @@ import msgspec
 from sapwood.protocol.clients import Clients
 from sapwood.protocol.core import Core
 from sapwood.protocol.drops import Drop
-from sapwood.protocol.fences import Fence
+from sapwood.protocol.fences import ANYWHERE, NOWHERE, Fence
 from sapwood.protocol.neighbours import Neighbour, Neighbours
 from sapwood.protocol.stabilize.audit import reread
 from sapwood.protocol.waves import OpenRequest
@@ -62,7 +62,7 @@ def primary_of(core: Core, waves: object) -> Primary:
         fences={
             client: fence
             for client, fence in _items(_mapping(core.fences, "homes"))
-            if isinstance(client, str) and _is_fence(fence, known | {"", client})
+            if isinstance(client, str) and _is_fence(fence, known | {NOWHERE, ANYWHERE, client})
         },
         waiting=[
             one
@@ -182,7 +182,8 @@ def _is_count(value: object) -> bool:
 def _is_fence(fence: object, sources: set[str]) -> bool:
     if type(fence) is not Fence:
         return False
-    return fence.source in sources and _is_count(fence.streams) and _is_count(fence.again)
+    counts = fence.streams, fence.again
+    return fence.source in sources and all(map(_is_count, counts)) and isinstance(fence.home, str)
 
 
 def _is_sound(value: object, kind: type[msgspec.Struct]) -> bool:

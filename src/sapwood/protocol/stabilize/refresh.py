@@ -209,7 +209,7 @@ class Refreshing(Machine):
         edge.partial = None
         effects: list[Effect] = []
         if not is_client:
-            effects += self._switching.confirm(source, message.routing, message.number)
+            effects += self._switching.confirm(source, message.routing, message.number, now)
             if message.is_complete:
                 effects += self._restoration.completed(source)
         for name, right in zip(TABLES, said, strict=True):

@@ -91,7 +91,7 @@ def agree_about_switches(neighbour: Neighbour) -> None:
         neighbour.how = ""
     if neighbour.outward_phase not in PHASES:
         neighbour.outward_phase = STEADY
-    for name in ("inward_number", "outward_number", "unsettled"):
+    for name in ("inward_number", "outward_number"):
         value = getattr(neighbour, name)
         if type(value) is not int or not 0 <= value < NUMBER_MAX:
             setattr(neighbour, name, 0)

@@ -79,14 +79,13 @@ class Tree(Standing):
 
     def events(self) -> Mapping[type, EventHandler]:
         """Beacons come beside the stream, as events."""
-        return {BeaconReceived: self._received, DelayMeasured: self._delay_measured}
+        return {BeaconReceived: self._received}
 
-    def _delay_measured(self, event: DelayMeasured, now: float) -> list[Effect]:
+    def delay_measured(self, event: DelayMeasured) -> None:
         """Keep the longest delay lately seen; a longer one counts twice, for what was not seen."""
         one = self.core.neighbours.get(event.neighbour)
         if one is not None and 0.0 <= event.seconds <= DELAY_SECONDS_MAX:
             one.delay = max(2 * event.seconds, one.delay * DELAY_FADING)
-        return []
 
     # Links
 

@@ -16,7 +16,7 @@ import msgspec
 from sapwood.analysis.stabilization import TERMS, bounds, excess, network_of
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.node import Node
-from sapwood.runtime.admin.status import ChangeStatus, HealingStatus, TreeStatus
+from sapwood.runtime.admin.status import ChangeStatus, HealingStatus, OptimizationStatus, TreeStatus
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.config.stabilization import periods_set, with_periods
 
@@ -43,6 +43,14 @@ def change_status(broker: Broker) -> ChangeStatus:
     return msgspec.convert(
         {**broker.turning.report(), "plan": broker.conducting.plan}, ChangeStatus
     )
+
+
+def optimization_status(broker: Broker) -> OptimizationStatus:
+    """What a broker has done to make the tree cheaper."""
+    if not broker.config.optimization.is_on:
+        return OptimizationStatus()
+    about = {**broker.surroundings.report(), **broker.swapping.report()}
+    return msgspec.convert(about, OptimizationStatus)
 
 
 def fault_counts(node: Node) -> dict[str, int]:

@@ -15,6 +15,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector, CollectorRegistry
 
+from sapwood.runtime.admin.edge_metrics import edge_metrics
 from sapwood.runtime.admin.status import (
     LINKED,
     ClientStatus,
@@ -42,6 +43,8 @@ class _OneStatus(Collector):
         yield from _losses(self._status)
         yield from _refresh(self._status.refresh)
         yield from _healing(self._status)
+        yield from _optimization(self._status)
+        yield from edge_metrics(self._status.edges)
 
 
 def exposition(status: Status) -> bytes:
@@ -172,6 +175,26 @@ def _healing(status: Status) -> Iterator[Metric]:
         for name, seconds in status.healing.bounds.items():
             times.add_metric([name], math.inf if seconds is None else seconds)
         yield times
+
+
+def _optimization(status: Status) -> Iterator[Metric]:
+    known = status.optimization
+    if known.mode == "off":
+        return
+    swaps = CounterMetricFamily(
+        "sapwood_swaps", "Links that were to be moved by this broker.", labels=["outcome"]
+    )
+    for outcome, count in known.swaps.items():
+        swaps.add_metric([outcome], count)
+    yield swaps
+    yield _gauge("cost", "Share of this broker in the cost of the traffic per second.", known.cost)
+    predicted, seen = known.gain_predicted, known.gain_seen
+    yield _gauge("swap_gain_predicted", "What the swaps made here were to gain.", predicted)
+    yield _gauge("swap_gain_seen", "What they have gained, as far as measured.", seen)
+    yield CounterMetricFamily("sapwood_probes", "Links asked to be measured.", value=known.probes)
+    ignored = known.ignored
+    yield CounterMetricFamily("sapwood_costs_ignored", "Impossible costs told.", value=ignored)
+    yield _gauge("utilisation", "Share of the time in which the broker is busy.", known.utilisation)
 
 
 def _losses(status: Status) -> Iterator[Metric]:

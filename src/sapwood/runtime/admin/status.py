@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from sapwood.protocol.optimize.decision import Decision
 from sapwood.runtime.admin.rates import Rate
 
 LINKED, AWAY = "linked", "away"
@@ -136,6 +137,43 @@ class ChangeStatus(msgspec.Struct, frozen=True, kw_only=True):
     """What it carries out for a client, step by step."""
 
 
+class EdgeStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """A directed edge, as this end of it sees it."""
+
+    source: str
+    target: str
+    mode: str
+    """Flooding, or how the target tells the source what to send."""
+    number: int
+    """Of the last switch."""
+    all: float | None = None
+    """What flooding would carry, or does, per second; None while it is not known."""
+    wanted: float | None = None
+    """What of it somebody behind the edge wants."""
+    said: dict[str, float] = {}
+    """By way of telling: what would be said about wishes, or is."""
+    unit: str = ""
+    last: str = ""
+    """The last switch that this end decided, with its numbers."""
+    last_at: float | None = None
+    """When that was."""
+
+
+class EdgesStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """How the edges of the broker are routed, and how often that was switched."""
+
+    choice: str = "fixed"
+    stopped: int = 0
+    """Switches to flooding that this end decided."""
+    told: int = 0
+    """Switches to telling that it decided and that are in effect."""
+    contradicted: int = 0
+    """How often the ends of an edge did not agree: never, without a fault."""
+    observed: int = 0
+    """Switches that it would have decided, where it only looks."""
+    edges: tuple[EdgeStatus, ...] = ()
+
+
 class HealingStatus(msgspec.Struct, frozen=True, kw_only=True):
     """How long until a fault is healed, and what that was computed from."""
 
@@ -151,6 +189,38 @@ class HealingStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The time in which every fault is to be healed, as it was stated; 0 if none was."""
     problem: str = ""
     """Why that time is not kept with the delays that were measured; empty if it is."""
+
+
+class OptimizationStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """Links that were moved to where they are cheaper, and what that was worth."""
+
+    mode: str = "off"
+    cost: float = 0.0
+    """What this broker's share of the traffic costs per second; of all brokers the sum counts."""
+    processing_cost: float = 0.0
+    """What it costs to handle a notification here."""
+    utilisation: float = 0.0
+    """Which share of the time it is busy."""
+    link_costs: dict[str, float] = {}
+    """What a notification costs on the links of the tree, as far as that is known."""
+    swaps: dict[str, int] = {}
+    """Swaps with this broker in the middle, by outcome."""
+    refusals: dict[str, int] = {}
+    """Why others did not take part, by reason."""
+    gain_predicted: float = 0.0
+    """What those that were made were to gain per second."""
+    gain_seen: float = 0.0
+    """What they have gained, as far as that was measured."""
+    probes: int = 0
+    """How often a neighbour was asked what a link would cost."""
+    ignored: int = 0
+    """Costs that others told and that cannot be any."""
+    left_out: tuple[str, ...] = ()
+    """Brokers onto which nothing is moved for an hour, since that did not gain what it should."""
+    decisions: tuple[Decision, ...] = ()
+    """The last ones, the oldest first."""
+    considered: Decision | None = None
+    """The best swap that was thought of last."""
 
 
 class TraceStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -203,6 +273,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     healing: HealingStatus | None = None
     """None where a broker of an earlier release does not say."""
     changes: ChangeStatus = ChangeStatus()
+    optimization: OptimizationStatus = OptimizationStatus()
+    edges: EdgesStatus = EdgesStatus()
 
     @property
     def streams(self) -> tuple[NeighbourStatus | ClientStatus, ...]:

@@ -19,7 +19,14 @@ from sapwood.protocol.link.peer import Peer
 from sapwood.protocol.link.states import TargetState
 from sapwood.protocol.node import Node
 from sapwood.runtime.address import Address, parse_address
-from sapwood.runtime.admin.healing import change_status, fault_counts, healing_status, tree_status
+from sapwood.runtime.admin.edges import edges_status
+from sapwood.runtime.admin.healing import (
+    change_status,
+    fault_counts,
+    healing_status,
+    optimization_status,
+    tree_status,
+)
 from sapwood.runtime.admin.rates import Rates
 from sapwood.runtime.admin.status import (
     AWAY,
@@ -77,6 +84,8 @@ class StatusTaker:
             faults=fault_counts(node),
             healing=healing_status(tree, self._settings),
             changes=change_status(broker),
+            optimization=optimization_status(broker),
+            edges=edges_status(broker),
         )
 
     def _refresh(self) -> RefreshStatus:

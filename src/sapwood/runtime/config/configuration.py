@@ -123,6 +123,7 @@ def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
             "is 'hierarchical', which follows the parents in the tree, but tree.protocol is "
             "'off'; set that to 'beacons', or routing_variant to 'peer-to-peer'",
         )
+    yield from _wrong_edges(settings)
     if (tls.key or tls.require_certificate) and not tls.certificate:
         yield "tls.certificate", "is missing; the other keys of tls need one"
     if settings.secret and not settings.account:
@@ -131,6 +132,34 @@ def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
         path = getattr(tls, name)
         if path and not Path(path).is_file():
             yield f"tls.{name}", f"is {path!r}; there is no such file"
+
+
+def _wrong_edges(settings: Settings) -> Iterator[tuple[str, str]]:
+    """What cannot go together where edges are chosen."""
+    edges = settings.edge_routing
+    is_chosen = settings.routing == "auto" or edges.choice == "auto"
+    if is_chosen and settings.routing_variant == "hierarchical":
+        yield (
+            "routing_variant",
+            "is 'hierarchical', where edges follow the tree, but routing or edge_routing.choice is "
+            "'auto', where brokers choose; set one of them otherwise",
+        )
+    if edges.choice == "auto" and settings.routing == "flooding":
+        yield (
+            "edge_routing.choice",
+            "is 'auto', but routing is 'flooding', and flooding brokers accept no others; set "
+            "routing to 'auto'",
+        )
+    if edges.window_seconds < edges.period_seconds:
+        yield (
+            "edge_routing.window_seconds",
+            f"is {edges.window_seconds}; wanted at least period_seconds, {edges.period_seconds}",
+        )
+    if edges.hold_max_seconds < edges.hold_seconds:
+        yield (
+            "edge_routing.hold_max_seconds",
+            f"is {edges.hold_max_seconds}; wanted at least hold_seconds, {edges.hold_seconds}",
+        )
 
 
 def _wrong_addresses(settings: Settings) -> Iterator[tuple[str, str]]:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from importlib.metadata import version
+from typing import Final
+
+from msgspec.structs import replace
 
 from sapwood.protocol.accounts import Accounts
 from sapwood.protocol.node_config import NodeConfig
+from sapwood.protocol.optimize.edges.settings import EdgeRoutingSettings
 from sapwood.protocol.ports import Hint, Remember
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.config.stabilization import with_periods
 from sapwood.runtime.tls import admin_url
+
+START: Final = "identity"
+"""How edges are routed at first where brokers choose: it never says more than simple routing."""
 
 
 def node_config(
@@ -43,7 +50,7 @@ def node_config(
         addresses=settings.advertise,
         admin=admin_url(settings),
         release=version("sapwood"),
-        routing=settings.routing,
+        routing=START if settings.routing == "auto" else settings.routing,
         routing_variant=settings.routing_variant,
         advertisements_required=settings.advertisements == "required",
         settle_interval=settings.settle_interval_seconds,
@@ -56,7 +63,17 @@ def node_config(
         client=settings.client,
         stabilization=settings.stabilization,
         tree=settings.tree,
+        optimization=settings.optimization,
+        edges=_edges(settings),
         recording=bool(settings.trace.directory),
         noting=settings.log.level != "off",
         raises_faults=False,
     )
+
+
+def _edges(settings: Settings) -> EdgeRoutingSettings:
+    """Whether the routing of edges is chosen; to observe it is said in its own section."""
+    edges = settings.edge_routing
+    if settings.routing == "auto" and edges.choice == "fixed":
+        return replace(edges, choice="auto")
+    return edges

@@ -12,11 +12,13 @@ import msgspec
 from msgspec import Meta
 
 from sapwood.protocol.link.limits import FRAME_BYTES, ClientLimits, LinkLimits
+from sapwood.protocol.optimize.edges.settings import EdgeRoutingSettings
+from sapwood.protocol.optimize.settings import OptimizationSettings
 from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
 
 DEFAULT_PORT = 7470
 
-Routing: TypeAlias = Literal["covering", "flooding", "identity", "merging", "simple"]
+Routing: TypeAlias = Literal["auto", "covering", "flooding", "identity", "merging", "simple"]
 
 RoutingVariant: TypeAlias = Literal["peer-to-peer", "hierarchical"]
 
@@ -128,7 +130,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         ),
     ] = 30.0
     routing: Annotated[
-        Routing, Meta(description="The routing algorithm, the same in the whole network.")
+        Routing,
+        Meta(
+            description="The routing algorithm, the same in the whole network; or auto: "
+            "brokers begin with identity and choose for every edge what costs least "
+            "(edge_routing)."
+        ),
     ] = "covering"
     routing_variant: Annotated[
         RoutingVariant,
@@ -257,6 +264,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     client: ClientSettings = ClientSettings()
     stabilization: StabilizationSettings = StabilizationSettings()
     tree: TreeSettings = TreeSettings()
+    optimization: OptimizationSettings = OptimizationSettings()
+    edge_routing: EdgeRoutingSettings = EdgeRoutingSettings()
     trace: TraceSettings = TraceSettings()
     log: LogSettings = LogSettings()
     tls: TlsSettings = TlsSettings()

@@ -24,6 +24,7 @@ START_SECONDS = 120.0
 first start after an upgrade compiles the matching engine."""
 
 _STOP_SECONDS = 15.0
+_LEAVE_SECONDS = 120.0
 _ANSWER_SECONDS = 10.0
 
 
@@ -181,6 +182,17 @@ class BrokerProcess:
             self._started.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:
             self._started.kill()
+        return self._ended()
+
+    def wait(self) -> int:
+        """Wait until it has ended by itself, since it was asked to leave; its exit status."""
+        self._is_ending = True
+        try:
+            self._started.wait(_LEAVE_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise NetworkError(
+                f"broker {self.id} does not end; it said: {self.last_words}"
+            ) from None
         return self._ended()
 
     def _ended(self) -> int:

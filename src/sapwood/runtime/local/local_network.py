@@ -30,12 +30,14 @@ class LocalNetwork(Mapping[str, BrokerProcess]):
     Every broker dials the neighbour that is nearer to the first one. Ports are consecutive from
     `first_port`, or free ones if none is given. `arguments` go to every ``sapwood broker``.
     `dials` has the addresses that some brokers dial instead, such as that of a proxy in between;
-    `dials_too` further ones, of links beside the tree.
+    `dials_too` further ones, of links beside the tree. With `first_dials` the first broker dials a
+    neighbour, too, so that it finds the others when it is started again.
     Below `data` each broker has a directory of its own for what outlives its process. With
-    `advertises` every broker says where it listens, so that any two can be linked.
+    `advertises` every broker says where it listens, so that any two can be linked; `advertised`
+    has the addresses that some say instead.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is something of its own
         self,
         topology: Topology,
         arguments: Sequence[str] = (),
@@ -43,12 +45,16 @@ class LocalNetwork(Mapping[str, BrokerProcess]):
         first_port: int | None = None,
         dials: Mapping[str, str] | None = None,
         dials_too: Mapping[str, Sequence[str]] | None = None,
+        first_dials: bool = False,
         data: Path | None = None,
         advertises: bool = False,
+        advertised: Mapping[str, str] | None = None,
     ) -> None:
         self.topology = topology
         self._dials = dials or {}
         self._dials_too = dials_too or {}
+        self._first_dials = first_dials
+        where = advertised or {}
         self._reservations: list[socket.socket] = []
         self._parents = _parents(topology)
         ports = {
@@ -61,7 +67,7 @@ class LocalNetwork(Mapping[str, BrokerProcess]):
                 admin,
                 [
                     *self._joins(name, ports),
-                    *([f"--advertise={_HOST}:{port}"] if advertises else []),
+                    *([f"--advertise={where.get(name, f'{_HOST}:{port}')}"] if advertises else []),
                     *_kept(data, name),
                     *arguments,
                 ],
@@ -164,12 +170,14 @@ class LocalNetwork(Mapping[str, BrokerProcess]):
         await asyncio.to_thread(self.stop)
 
     def _joins(self, name: str, ports: Mapping[str, tuple[int, int]]) -> list[str]:
-        parent = self._parents[name]
-        if parent is None:
+        other = self._parents[name]
+        if other is None and self._first_dials:
+            other = self.topology.neighbours(name)[0]
+        if other is None:
             return []
         return [
             _FOR_EVER,
-            f"--join={self._dials.get(name, f'sapwood://{_HOST}:{ports[parent][0]}')}",
+            f"--join={self._dials.get(name, f'sapwood://{_HOST}:{ports[other][0]}')}",
             *(f"--join={address}" for address in self._dials_too.get(name, ())),
         ]
 

@@ -1,7 +1,9 @@
-"""A link that can be cut: bytes pass through this process, until somebody pulls the plug.
+"""A link that can be cut, or is long: bytes pass through this process.
 
 What goes wrong with TCP connections between sites cannot be asked of a kernel politely. A proxy in
 between breaks them as they break: at any byte, in both directions, without a word to either side.
+And it makes them as slow as the way between two sites is long: all bytes come later, in order, and
+no fewer a second.
 """
 
 from __future__ import annotations
@@ -10,14 +12,21 @@ import asyncio
 import socket
 import struct
 from contextlib import suppress
+from functools import partial
+from typing import Final
 
-_CHUNK = 64 * 1024
+_CHUNK: Final = 64 * 1024
+
+_UNDER_WAY: Final = 256
+"""Chunks that may be under way on a long link, in each direction."""
 
 
 class Proxy:
     """Listens on a free port of this machine and passes everything on to one other port."""
 
-    def __init__(self) -> None:
+    def __init__(self, delay_seconds: float = 0.0) -> None:
+        self.delay_seconds = delay_seconds
+        """How long a byte takes, in each direction; of connections that begin from now on."""
         self.target_port = 0
         """Where to; to be set before somebody connects."""
         self.is_open = True
@@ -80,7 +89,8 @@ class Proxy:
         assert task is not None
         self._passing[task] = (near_writer, far_writer)
         try:
-            await asyncio.gather(_pass(near_reader, far_writer), _pass(far_reader, near_writer))
+            passing = partial(_pass_later, self.delay_seconds) if self.delay_seconds else _pass
+            await asyncio.gather(passing(near_reader, far_writer), passing(far_reader, near_writer))
         finally:
             del self._passing[task]
             for writer in (near_writer, far_writer):
@@ -107,3 +117,39 @@ async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             await writer.drain()
         if not writer.transport.is_closing():
             writer.write_eof()
+
+
+async def _pass_later(
+    seconds: float, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """Pass bytes on as above, each after a time; many are under way at once, as on a long cable."""
+    under_way: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue(_UNDER_WAY)
+    arriving = asyncio.create_task(_arrive(under_way, writer))
+    loop = asyncio.get_running_loop()
+    try:
+        with suppress(OSError):
+            while data := await reader.read(_CHUNK):
+                await under_way.put((loop.time() + seconds, data))
+        await under_way.put((loop.time() + seconds, b""))
+        await arriving
+    finally:
+        arriving.cancel()
+
+
+async def _arrive(
+    under_way: asyncio.Queue[tuple[float, bytes]], writer: asyncio.StreamWriter
+) -> None:
+    """Write what was under way, each at its time, until the end has come."""
+    loop = asyncio.get_running_loop()
+    while True:
+        due, data = await under_way.get()
+        await asyncio.sleep(max(0.0, due - loop.time()))
+        with suppress(OSError):
+            if not writer.transport.is_closing():  # else nobody wants the rest
+                if not data:
+                    writer.write_eof()
+                else:
+                    writer.write(data)
+                    await writer.drain()
+        if not data:
+            return

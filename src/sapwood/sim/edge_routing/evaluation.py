@@ -220,4 +220,6 @@ def excess(seconds: list[Second]) -> float:
     carried = smoothed([one.carried for one in seconds])
     simple = smoothed([one.simple for one in seconds])
     flooding = smoothed([one.flooding for one in seconds])
-    return float((carried / np.minimum(simple, flooding)).max() - 1)
+    least = np.minimum(simple, flooding)
+    is_any = least > 0
+    return float(((carried - least)[is_any] / least[is_any]).max(initial=0.0))

@@ -24,6 +24,7 @@ from typing import Any, Final
 import msgspec
 
 from sapwood.protocol.link.handshake import SLOW_CONSUMER
+from sapwood.protocol.optimize.edges.settings import FIXED, EdgeRoutingSettings
 from sapwood.protocol.stabilize.settings import StabilizationSettings
 from sapwood.protocol.tree import Groups
 from sapwood.routing.algorithms import PEER_TO_PEER
@@ -92,7 +93,13 @@ class BoundedKernel(Kernel):
 class CaseRun:
     """One case, from its start to the end of the calm."""
 
-    def __init__(self, case: Case, *, routing_variant: str = PEER_TO_PEER) -> None:
+    def __init__(
+        self,
+        case: Case,
+        *,
+        routing_variant: str = PEER_TO_PEER,
+        edges: EdgeRoutingSettings = FIXED,
+    ) -> None:
         self.case = case
         self.tree = Tree(case.edges, TREE_SECONDS)
         self._looks = 0
@@ -102,6 +109,7 @@ class CaseRun:
             config={
                 "routing": case.routing,
                 "routing_variant": routing_variant,
+                "edges": edges,
                 "restore_seconds": case.restore_seconds,
                 "link": case.link,
                 "client": msgspec.structs.replace(case.client, refresh_seconds=REFRESH_SECONDS),

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from random import Random
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sapwood.protocol.reconfigure.messages import COMPLETED
 from sapwood.protocol.stabilize.settings import StabilizationSettings
@@ -172,7 +172,7 @@ def ask(network: FaithfulNetwork, draw: float) -> Exchange | None:
 class CourseRun:
     """One course without faults, judged in every respect."""
 
-    def __init__(self, course: Course) -> None:
+    def __init__(self, course: Course, **config: Any) -> None:
         self.course = course
         self.kernel = BoundedKernel(STEPS_MAX)
         self.network = FaithfulNetwork(
@@ -180,6 +180,7 @@ class CourseRun:
             config={
                 "routing": course.routing,
                 "stabilization": StabilizationSettings(refresh_seconds=2.0, audit_seconds=5.0),
+                **config,
             },
             kernel=self.kernel,
             delay=course.delay,
@@ -297,8 +298,8 @@ def _sorted(link: tuple[str, str]) -> tuple[str, str]:
 class FaultyRun(PlanRun):
     """A redundant network with faults, in which changes are asked for all the time."""
 
-    def __init__(self, plan: Plan, wishes: Sequence[Wish]) -> None:
-        super().__init__(plan)
+    def __init__(self, plan: Plan, wishes: Sequence[Wish], **config: Any) -> None:
+        super().__init__(plan, **config)
         self.wishes = wishes
         self.locked: list[str] = []
         """Who was locked for longer than anybody may be."""

@@ -21,7 +21,7 @@ from sapwood.protocol.core import Core
 from sapwood.protocol.due import is_due
 from sapwood.protocol.effects import Effect, Record
 from sapwood.protocol.machine import Machine, MessageHandler
-from sapwood.protocol.messages import CODEC, Subscribe, Unsubscribe
+from sapwood.protocol.messages import CODEC, EdgeReport, Subscribe, Unsubscribe
 from sapwood.protocol.neighbours import Neighbour
 from sapwood.protocol.optimize.edges.switching import Switching
 from sapwood.protocol.optimize.edges.weighing import Counted, Hold, Rates, is_worth, rates
@@ -40,7 +40,10 @@ SMOOTHING: Final = 0.05
 """Share of a new message in the mean size."""
 
 SHADOWED: Final = ("covering", "merging")
-"""Ways of telling whose cost is found out for one neighbour at a time."""
+"""Ways of telling whose cost is found out by keeping beside what would be owed."""
+
+SHADOWS_MAX: Final = 8
+"""Neighbours and ways for which that is kept at a time; more take turns, period by period."""
 
 PARTS_MAX: Final = 1000
 """Periods that a window may have."""
@@ -202,9 +205,9 @@ class Choosing(Machine):
         """Messages about wishes that each way of telling a neighbour would take, or took."""
         wishes, one = self.core.wishes, self.core.neighbours[name]
         assert wishes is not None
-        shadow = wishes.shadow
-        if shadow is not None and shadow.neighbour == name:
-            meter.shadows[shadow.algorithm] = wishes.shadow_changes / seconds
+        for neighbour, how in wishes.shadows:
+            if neighbour == name:
+                meter.shadows[how] = wishes.unsaid[neighbour, how] / seconds
         said = {"simple": wishes.simple(name), "identity": wishes.identity(name)}
         for how, rate in meter.shadows.items():
             said[how] = round(rate * seconds)
@@ -213,7 +216,7 @@ class Choosing(Machine):
         return {how: said[how] for how in said if how in {*self._settings.telling, one.sends}}
 
     def _cast_shadow(self) -> None:
-        """Find out in the next period what another way of telling some neighbour would take."""
+        """Find out in the next period what other ways of telling some neighbours would take."""
         wishes, table = self.core.wishes, self.core.subscriptions
         assert wishes is not None
         turns = [
@@ -223,13 +226,11 @@ class Choosing(Machine):
             for name in self.inward
             if self.core.neighbours[name].sends != how
         ]
-        if not turns:
-            wishes.shadow = None
-            return
-        before = wishes.shadow
-        last = (before.neighbour, before.algorithm) if before is not None else ("", "")
-        at = turns.index(last) + 1 if last in turns else 0
-        wishes.cast(*turns[at % len(turns)], table)
+        if len(turns) > SHADOWS_MAX:
+            last = next(reversed(wishes.shadows), None)
+            at = turns.index(last) + 1 if last in turns else 0
+            turns = [*turns[at:], *turns[:at]][:SHADOWS_MAX]
+        wishes.cast(turns, table)
 
     def measured(self, meter: Meter) -> Rates | None:
         """What an edge carries, if that is known."""
@@ -362,6 +363,20 @@ class Choosing(Machine):
             "from": {name: self._described(meter) for name, meter in self.inward.items()},
             "decisions": [msgspec.to_builtins(one) for one in self.decisions],
         }
+
+    def edge_reports(self) -> tuple[EdgeReport, ...]:
+        """How the edges from this broker are routed, if it looks at that."""
+        if not self._settings.is_looking:
+            return ()
+        return tuple(
+            EdgeReport(name, one.receives, one.outward_number, self._last(name))
+            for name, one in self.core.neighbours.items()
+            if one.in_tree
+        )
+
+    def _last(self, name: str) -> str:
+        meter = self.outward.get(name)
+        return "" if meter is None else meter.last
 
     def _described(self, meter: Meter) -> dict[str, Any]:
         seen = self.measured(meter)

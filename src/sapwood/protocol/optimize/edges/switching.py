@@ -20,6 +20,7 @@ from typing import Any
 
 from sapwood.protocol.core import Core
 from sapwood.protocol.drops import Drop
+from sapwood.protocol.due import past
 from sapwood.protocol.effects import Effect, Send
 from sapwood.protocol.machine import Machine, MessageHandler
 from sapwood.protocol.messages import EdgeRouting
@@ -33,9 +34,6 @@ from sapwood.protocol.optimize.edges.messages import (
     Tell,
 )
 from sapwood.routing.algorithms import ALGORITHMS, FLOODING
-
-UNSETTLED_MAX = 2
-"""Comparisons that come before the answer to `Stop` at most, unless something went wrong."""
 
 HELD_SECONDS = 60.0
 """For how long no edge floods by choice where a change of the tree needs edges that tell."""
@@ -117,7 +115,7 @@ class Switching(Machine):
         """Send a neighbour everything, forget what it wants, and have it stop telling that."""
         core, one = self.core, self.core.neighbours[name]
         one.outward_number = min(max(one.outward_number, number) + 1, NUMBER_MAX)
-        one.outward_phase, one.unsettled = STOPPING, 0
+        one.outward_phase, one.unsettled_at = STOPPING, math.inf
         self._forget(name)
         effects: list[Effect] = [Send(name, Stop(one.outward_number, is_chosen))]
         return effects + core.route(name, FLOODING)
@@ -201,22 +199,23 @@ class Switching(Machine):
         one.outward_phase = STEADY
         return []
 
-    def confirm(self, source: str, routing: str, number: int) -> list[Effect]:
+    def confirm(self, source: str, routing: str, number: int, now: float) -> list[Effect]:
         """A neighbour compares: it says how the edge to it is routed, and since which switch.
 
-        If the two ends do not agree, or the answer to `Stop` does not come, all is sent, and both
-        begin anew with a number that neither has used.
+        If the two ends do not agree, or a switch is not complete two periods after the first
+        comparison that found it so, all is sent, and both begin anew with a number that neither
+        has used.
         """
         core, one = self.core, self.core.neighbours[source]
         if not one.has_edges:
             return core.route(source, routing)
         is_alike = (routing == FLOODING) == one.is_flooded and number == one.outward_number
         if one.outward_phase == STEADY and is_alike:
-            one.unsettled = 0
+            one.unsettled_at = math.inf
             return core.route(source, routing)
         if one.outward_phase != STEADY:
-            one.unsettled += 1
-            if one.unsettled < UNSETTLED_MAX:
+            one.unsettled_at = past(one.unsettled_at, now)
+            if now - one.unsettled_at <= 2 * core.config.stabilization.refresh_seconds:
                 return []
         self.counts["contradicted"] += 1
         return self._ask_to_stop(source, number, is_chosen=False)
@@ -241,6 +240,11 @@ class Switching(Machine):
             return self.core.drops.count(Drop.OLD_SWITCH, source)
         one.is_confirmed = True
         self.counts["told"] += 1
+        return []
+
+    def link_back(self, neighbour: str, now: float) -> list[Effect]:
+        """What was under way to a neighbour comes only now, and so does its answer."""
+        self.core.neighbours[neighbour].unsettled_at = math.inf
         return []
 
     # Looking

@@ -3,18 +3,21 @@
 While a neighbour is told nothing, or in one way, a broker knows from its own table what it would
 cost to tell it in another one: with simple routing every change is a message; with identity-based
 routing the first and the last wish of a filter among all others is one; and for coverings and
-mergers what would be owed is kept beside, for one neighbour and one way at a time.
+mergers what would be owed is kept beside, for a few neighbours and ways at a time.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import TypeAlias
 
 from sapwood.routing.ledger import EdgeLedger
 from sapwood.routing.strategy import Entry
 from sapwood.routing.table import RoutingTable
+
+Turn: TypeAlias = tuple[str, str]
+"""A neighbour, and a way of telling it."""
 
 
 class Wishes:
@@ -35,10 +38,10 @@ class Wishes:
         """By destination: filters that a first or last one beside it wants."""
         self.told: Counter[str] = Counter()
         """By neighbour: messages that told it what is wanted."""
-        self.shadow: EdgeLedger | None = None
-        """What a neighbour would be owed in another way."""
-        self.shadow_changes = 0
-        """Messages that would have told it of changes."""
+        self.shadows: dict[Turn, EdgeLedger] = {}
+        """What neighbours would be owed in other ways."""
+        self.unsaid: Counter[Turn] = Counter()
+        """Messages that would have told them of changes."""
 
     # Following the table
 
@@ -47,8 +50,9 @@ class Wishes:
         holders = self.holders.setdefault(entry.filter.id, {})
         self._moved(holders, entry.destination)
         holders[entry.destination] = holders.get(entry.destination, 0) + 1
-        if self.shadow is not None and self.shadow.neighbour != entry.destination:
-            self.shadow.add(entry)
+        for (neighbour, _), shadow in self.shadows.items():
+            if neighbour != entry.destination:
+                shadow.add(entry)
 
     def remove(self, entry: Entry) -> None:
         """An entry has gone."""
@@ -61,8 +65,9 @@ class Wishes:
         self._moved(holders, entry.destination)
         if not holders:
             self.holders.pop(entry.filter.id, None)
-        if self.shadow is not None and self.shadow.neighbour != entry.destination:
-            self.shadow.remove(entry)
+        for (neighbour, _), shadow in self.shadows.items():
+            if neighbour != entry.destination:
+                shadow.remove(entry)
 
     def _moved(self, holders: dict[str, int], destination: str) -> None:
         """Somebody begins or ends to want a filter beside those who hold it."""
@@ -78,9 +83,10 @@ class Wishes:
     def note(self, told: Iterable[str]) -> None:
         """Neighbours were told of changes, one message each; what would the others have been?"""
         self.told.update(told)
-        if self.shadow is not None:
-            said = self.shadow.take()
-            self.shadow_changes += len(said.subscribe) + len(said.unsubscribe)
+        for turn, shadow in self.shadows.items():
+            said = shadow.take()
+            if said:
+                self.unsaid[turn] += len(said.subscribe) + len(said.unsubscribe)
 
     # Looking
 
@@ -104,7 +110,7 @@ class Wishes:
         self.unseen.clear()
         self.seen.clear()
         self.told.clear()
-        self.shadow_changes = 0
+        self.unsaid.clear()
 
     def build(self, table: RoutingTable) -> None:
         """Let who wants what be just what a table says."""
@@ -113,16 +119,18 @@ class Wishes:
             holders = self.holders.setdefault(entry.filter.id, {})
             holders[entry.destination] = holders.get(entry.destination, 0) + 1
 
-    def cast(self, neighbour: str, how: str, table: RoutingTable) -> None:
-        """Keep beside from now on what a neighbour would be owed in a way of telling."""
-        shadow = EdgeLedger(neighbour, how)
-        for destination in table.destinations():
-            if destination != neighbour:
-                for entry in table.of(destination):
-                    shadow.add(entry)
-        shadow.take()
-        self.shadow, self.shadow_changes = shadow, 0
+    def cast(self, turns: Iterable[Turn], table: RoutingTable) -> None:
+        """Keep beside what neighbours would be owed in ways of telling, these and no others."""
+        self.shadows = {turn: self.shadows.get(turn) or _cast(turn, table) for turn in turns}
 
-    def state(self) -> Any:
-        """Nothing that lasts: all of it follows from the table and the last period."""
-        return None
+
+def _cast(turn: Turn, table: RoutingTable) -> EdgeLedger:
+    """What a neighbour would be owed, as if it had been told of all there is."""
+    neighbour, how = turn
+    shadow = EdgeLedger(neighbour, how)
+    for destination in table.destinations():
+        if destination != neighbour:
+            for entry in table.of(destination):
+                shadow.add(entry)
+    shadow.take()
+    return shadow
