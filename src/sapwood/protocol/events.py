@@ -113,6 +113,10 @@ class NotificationsMissed(_Event, frozen=True):
     """Those of which one matches each of them; empty if that is not known."""
 
 
+class AnythingMissed(_Event, frozen=True):
+    """The driver found its state spoilt: nobody knows what was lost here, or over which link."""
+
+
 class RoutingChanged(_Event, frozen=True):
     """A neighbour has to learn in another way what to send here; nothing is lost meanwhile."""
 
@@ -249,6 +253,7 @@ Event: TypeAlias = (
     | DelayMeasured
     | CostsGiven
     | NotificationsMissed
+    | AnythingMissed
     | RoutingChanged
     | SurveyRequested
     | ChangeRequested
