@@ -24,7 +24,7 @@ RUNTIME = Path(__file__).resolve().parent.parent / "src" / "sapwood" / "runtime"
 DRIVERS = ("clock.py", "data_directory.py", "driver.py", "endpoint.py", "server.py")
 """What drives a broker, and knows asyncio, files or the clock."""
 
-LINES_MAX = 830
+LINES_MAX = 840
 """Of all of them together. Before the node decided there were 1,560 in eight modules."""
 
 DOOR = frozenset(name for name in vars(ports) if not name.startswith("_"))

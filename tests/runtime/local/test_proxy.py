@@ -53,24 +53,6 @@ def test_bytes_pass_in_both_directions() -> None:
     asyncio.run(main())
 
 
-def test_a_slow_link_keeps_order_and_end() -> None:
-    async def main() -> None:
-        async with shouting() as proxy:
-            proxy.delay_seconds = 0.02
-            reader, writer = await dial(proxy)
-            loop = asyncio.get_running_loop()
-            began = loop.time()
-            for line in (b"one\n", b"two\n"):
-                writer.write(line)
-                await writer.drain()
-            writer.write_eof()
-            assert await reader.read() == b"ONE\nTWO\n"
-            assert loop.time() - began >= 0.04
-            writer.close()
-
-    asyncio.run(main())
-
-
 def test_a_cut_breaks_all_connections_and_new_ones_pass() -> None:
     async def main() -> None:
         async with shouting() as proxy:
