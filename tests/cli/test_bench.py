@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -123,3 +124,9 @@ def test_the_real_one(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None
     assert run_command(["bench", "matching", "--quick", "--filters", "200", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["benchmarks"]["matching"]
     assert [each["identical"] for each in found["runs"]] == [True, True]
+
+
+def test_a_figure_that_cannot_be_drawn_is_refused(capsys: Captured, tmp_path: Path) -> None:
+    for name in ("cost.png", "missing/cost.svg"):
+        assert run_command(["bench", "matching", "--figure", str(tmp_path / name)]) == 2
+        assert "is no .svg file in a folder that is there" in capsys.readouterr().err
