@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -65,7 +66,14 @@ def test_json_is_one_object(capsys: Captured) -> None:
     found = json.loads(out)
     machine = found.pop("machine")
     assert machine["cores"] >= 1
-    options = {"quick": True, "seed": 4, "filters": [10, 20], "before": ""}
+    options = {
+        "quick": True,
+        "seed": 4,
+        "filters": [10, 20],
+        "before": "",
+        "live": 0,
+        "figure": "",
+    }
     assert found == {
         "seed": 4,
         "quick": True,
@@ -101,7 +109,10 @@ def test_the_help_names_every_benchmark(monkeypatch: pytest.MonkeyPatch, capsys:
     assert f"One of {bench._NAMES}; all if none is given." in shown
 
 
-@pytest.mark.parametrize("wrong", [["--filters", "0"], ["--filters", "many"], ["--seed", "x"]])
+@pytest.mark.parametrize(
+    "wrong",
+    [["--filters", "0"], ["--filters", "many"], ["--seed", "x"], ["--live", "5"], ["--live", "0"]],
+)
 def test_wrong_use(wrong: list[str], capsys: Captured) -> None:
     assert run_command(["bench", "matching", *wrong]) == 2
     assert capsys.readouterr().err.startswith("error: ")
@@ -113,3 +124,9 @@ def test_the_real_one(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None
     assert run_command(["bench", "matching", "--quick", "--filters", "200", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["benchmarks"]["matching"]
     assert [each["identical"] for each in found["runs"]] == [True, True]
+
+
+def test_a_figure_that_cannot_be_drawn_is_refused(capsys: Captured, tmp_path: Path) -> None:
+    for name in ("cost.png", "missing/cost.svg"):
+        assert run_command(["bench", "matching", "--figure", str(tmp_path / name)]) == 2
+        assert "is no .svg file in a folder that is there" in capsys.readouterr().err

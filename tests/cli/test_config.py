@@ -68,7 +68,7 @@ def test_a_right_file_as_json(tmp_path: Path, capsys: Captured) -> None:
     ("text", "said"),
     [
         ("[link]\nbufer_bytes = 1\n", "link.bufer_bytes is no key here; did you mean 'buffer_byt"),
-        ("routing = 'x'\n", "routing is 'x'; allowed are covering, "),
+        ("routing = 'x'\n", "routing is 'x'; allowed are auto, covering, "),
         ("[client]\ngrace_seconds = -1\n", "client.grace_seconds is out of range; wanted a number"),
     ],
 )

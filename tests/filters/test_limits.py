@@ -14,6 +14,7 @@ def test_defaults() -> None:
         "filter_nesting_max": 64,
         "filter_boxes_max": 1024,
         "filter_patterns_max": 64,
+        "filter_work_max": 16_000,
         "attribute_name_chars_max": 255,
         "text_bytes_max": 65536,
         "attributes_max": 1024,

@@ -551,5 +551,5 @@ def test_a_survey_over_a_tree_finds_all_brokers_and_their_links() -> None:
 
 def test_the_driver_gets_a_survey_under_the_name_of_the_broker() -> None:
     broker = Broker(BrokerConfig(id="B", addresses=("x:1",), admin="y:2", release="9"))
-    report = BrokerReport("B", 1, addresses=("x:1",), admin="y:2", release="9")
+    report = BrokerReport("B", 1, addresses=("x:1",), admin="y:2", release="9", can_change=True)
     assert broker.handle(SurveyRequested(3), 0.0) == [Send("B", Surveyed(3, (report,)))]

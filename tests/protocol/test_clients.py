@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sapwood.filters.filter import Filter
-from sapwood.protocol.clients import ADVERTISED, SUBSCRIBED, Clients
+from sapwood.protocol.clients import ADVERTISED, SUBSCRIBED, Clients, Most
 
 CHEAP, DEAR = Filter("x < 1"), Filter("x > 9")
 
@@ -67,3 +67,31 @@ def test_a_client_may_publish_what_it_advertised() -> None:
     assert clients.refusal("a.1", {"x": 10}) == (
         "a.1 has not advertised what it publishes; advertise a filter that matches"
     )
+
+
+def test_a_client_claims_so_much_and_no_more() -> None:
+    clients = new_clients()
+    few, short = Most(2, 100), Most(10, 12)
+    for number in ("1", "2"):
+        assert clients.excess("a.1", SUBSCRIBED, number, CHEAP, few) == ""
+        clients.claim("a.1", SUBSCRIBED, number, CHEAP)
+    assert "a.1 has 2 subscriptions and advertisements" in clients.excess(
+        "a.1", ADVERTISED, "1", CHEAP, few
+    )
+    assert clients.excess("a.1", SUBSCRIBED, "2", DEAR, few) == "", "in place of another one"
+    assert "would have 15 characters together; at most 12" in clients.excess(
+        "a.1", SUBSCRIBED, "3", CHEAP, short
+    )
+    clients.give_up("a.1", SUBSCRIBED, "1")
+    assert clients.excess("a.1", SUBSCRIBED, "3", CHEAP, short) == ""
+    clients.disclaim("a.1")
+    assert clients.excess("a.1", SUBSCRIBED, "3", CHEAP, Most(1, 5)) == ""
+
+
+def test_what_claims_take_is_mended() -> None:
+    clients = new_clients()
+    clients.claim("a.1", SUBSCRIBED, "1", CHEAP)
+    clients._sizes["a.1"] = 2**40
+    assert clients.excess("a.1", SUBSCRIBED, "2", CHEAP, Most(10, 10)) != ""
+    clients.mend("a.1", [(SUBSCRIBED, "1", CHEAP)])
+    assert clients.excess("a.1", SUBSCRIBED, "2", CHEAP, Most(10, 10)) == ""

@@ -11,6 +11,7 @@ from sapwood.protocol.broker import Broker, BrokerConfig
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import Record, Send
 from sapwood.protocol.events import (
+    AnythingMissed,
     ClientUp,
     ControlReceived,
     FramesReceived,
@@ -70,6 +71,12 @@ def test_what_is_not_bounded_is_told_to_all_who_want_anything() -> None:
     assert tell(broker, "N", missed) == everybody
     assert tell(broker, "N", Missed(7, "X-Y", ("price >",))) == everybody
     assert tell(broker, "N", Missed(7, "X-Y", ("price = 5",) * 65)) == everybody
+
+
+def test_a_spoilt_driver_may_have_lost_anything() -> None:
+    missed = Missed(0, "B-B")
+    everybody = [Send("M", missed), Send("c.1", missed), Send("d.1", missed)]
+    assert handle(with_wants(), AnythingMissed()) == everybody
 
 
 def test_a_neighbour_whose_edge_floods_is_always_told() -> None:

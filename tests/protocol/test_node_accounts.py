@@ -13,6 +13,7 @@ from protocol.accounts_of import ACCOUNTS, shown
 from protocol.joined import Network, RawPeer, hello_of
 from sapwood.protocol.accounts import Accounts
 from sapwood.protocol.link.handshake import BAD_CREDENTIALS, BROKER, Goodbye, Resume, Welcome
+from sapwood.protocol.link.limits import ClientLimits
 from sapwood.protocol.messages import Refresh, Refused, Repeat, Settled, Subscribe, Whole
 from sapwood.protocol.neighbours import MOVES, REFRESH
 from sapwood.protocol.ports import Row
@@ -238,3 +239,16 @@ def test_who_came_in_is_recorded() -> None:
     alice(net)
     rows = [one.fields for one in net.asked("B1", Row) if one.kind == "login"]
     assert rows == [{"source": "B2", "message": "B2"}, {"client": "alice.1", "message": "alice"}]
+
+
+def test_a_client_has_no_more_subscriptions_than_allowed() -> None:
+    """With or without accounts; a refusal says what to do."""
+    net = network(None, client=ClientLimits(subscriptions_max=2))
+    client = alice(net)
+    for number in (1, 2, 3):
+        client.tell(Subscribe(str(number), f"n > {number}", request=number))
+    net.advance(1.0)
+    refused = [one for one in client.told if isinstance(one, Refused)]
+    assert [one.request for one in refused] == [3]
+    assert "end some, or put several into one filter" in refused[0].reason
+    assert len(net.nodes["B1"].broker.subscriptions.of("alice.1")) == 2

@@ -38,7 +38,7 @@ def test_the_broker_gets_its_part() -> None:
         book=(Hint("B7", ("tcp://b:1",), 3.0),),
         restore_seconds=4.0,
         link=LinkLimits(away_seconds=60.0),
-        client=ClientLimits(refresh_seconds=7.0, max_clients=9),
+        client=ClientLimits(refresh_seconds=7.0, max_clients=9, subscriptions_max=3),
         stabilization=StabilizationSettings(refresh_seconds=8.0),
         tree=TreeSettings(beacon_seconds=2.0),
         edges=EdgeRoutingSettings(choice="observe"),
@@ -49,6 +49,7 @@ def test_the_broker_gets_its_part() -> None:
     shared = [name for name in made if name in given]
     assert [made[name] for name in shared] == [given[name] for name in shared]
     assert made["away_seconds"] == config.link.away_seconds
+    assert made["claims_max"] == (3, config.client.subscription_bytes)
     assert made["clients_max"] == config.client.max_clients
     assert made["client_refresh_seconds"] == config.client.refresh_seconds
     usual = msgspec.structs.asdict(BrokerConfig(id="B1"))

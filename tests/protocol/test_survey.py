@@ -21,7 +21,7 @@ def test_a_survey_collects_the_reports_of_all() -> None:
 def test_a_broker_on_the_way_adds_its_own_report() -> None:
     bench = WaveBench("N", "M")
     own = bench.own_report
-    assert own == BrokerReport("B", 3, ("N", "M"), clients=2)
+    assert own == BrokerReport("B", 3, ("N", "M"), clients=2, can_change=True)
     behind = BrokerReport("M", 2, ("B",))
     assert bench.probed("N", Probe("O", 1, survey=True), 0.0) == [
         Send("M", Probe("O", 1, survey=True))

@@ -15,7 +15,7 @@ from expecting import expect_none
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.effects import Effect, Send
 from sapwood.protocol.invariants import broker_problems
-from sapwood.protocol.messages import ClientMoved, Settled, Subscribe
+from sapwood.protocol.messages import ClientMoved, ClientsAt, Settled, Subscribe
 from sapwood.protocol.stabilize.rebirth import primary_of, restore
 from sapwood.testing.perturbing import How, Place, kinds, perturb, perturb_share, walk
 from testing.classification import known
@@ -139,7 +139,7 @@ def spoil_many(seed: int, share: float) -> None:
 
 def _is_announcement(effect: Effect) -> bool:
     """Where a client is that has moved is said again and again."""
-    return isinstance(effect, Send) and isinstance(effect.message, ClientMoved)
+    return isinstance(effect, Send) and isinstance(effect.message, ClientMoved | ClientsAt)
 
 
 def test_without_a_fault_nothing_is_counted_or_said() -> None:

@@ -6,6 +6,8 @@ links of up to 100 ms, one link exchanged, by the length of the ring. S003 (pape
 size: clients with several subscriptions that answer each other, links of 1 to 5 ms, swaps of three.
 
 Methods are functions from a setting to an outcome: another one is a line in `METHODS`.
+
+With ``--live N`` the trees of broker processes are changed instead (`sapwood.bench.live`).
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+from sapwood.bench.live.report import run as live
 from sapwood.bench.registry import Options, Progress
 from sapwood.bench.report import Line, Report, Style, Table
 from sapwood.sim.reconfiguring.methods import PUBLISHED
@@ -158,7 +161,9 @@ def topics_table(found: dict[str, Summary]) -> Table:
 
 
 def run(options: Options, progress: Progress) -> Report:
-    """Measure every method."""
+    """Measure every method; or real processes, if that is wanted."""
+    if options.live:
+        return live(options, progress)
     size = _QUICK if options.quick else _THOROUGH
     seeds = range(options.seed, options.seed + size.seeds)
     jobs: dict[tuple[str, int], Summary] = {}

@@ -24,6 +24,8 @@ class Options(NamedTuple):
     """How many filters to measure with; the benchmark's own choice if there are none."""
     before: str = ""
     """The sources of another release, to be measured beside this one instead of other brokers."""
+    live: int = 0
+    """How many changes of the tree processes of this machine carry out; zero for the simulator."""
     figure: str = ""
     """Where a figure is drawn, by a benchmark that has one; empty: nowhere."""
 

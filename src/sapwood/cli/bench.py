@@ -15,8 +15,38 @@ if TYPE_CHECKING:
 
 _NAMES = ", ".join(registry.BENCHMARKS)
 
+Before = Annotated[
+    Path | None,
+    typer.Option(
+        help="For `network`: compare with another release instead of other brokers, in turns; "
+        "the folder that holds its package, such as ../old/src.",
+        metavar="FOLDER",
+        show_default=False,
+    ),
+]
 
-def bench(
+Live = Annotated[
+    int | None,
+    typer.Option(
+        help="For `reconfiguration`: change the tree of broker processes so often under load, "
+        "and judge their traces.",
+        metavar="N",
+        min=1,
+        show_default=False,
+    ),
+]
+
+Figure = Annotated[
+    Path | None,
+    typer.Option(
+        help="For `optimization`: draw the cost over time into this file, .svg.",
+        metavar="FILE",
+        show_default=False,
+    ),
+]
+
+
+def bench(  # noqa: PLR0913, PLR0917 - each is an option of the command
     name: Annotated[
         str | None,
         typer.Argument(
@@ -36,23 +66,9 @@ def bench(
             show_default=False,
         ),
     ] = None,
-    before: Annotated[
-        Path | None,
-        typer.Option(
-            help="For `network`: compare with another release instead of other brokers, in turns; "
-            "the folder that holds its package, such as ../old/src.",
-            metavar="FOLDER",
-            show_default=False,
-        ),
-    ] = None,
-    figure: Annotated[
-        Path | None,
-        typer.Option(
-            help="For `optimization`: draw the cost over time into this file, .svg.",
-            metavar="FILE",
-            show_default=False,
-        ),
-    ] = None,
+    before: Before = None,
+    live: Live = None,
+    figure: Figure = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Run a benchmark, or all of them.
@@ -70,15 +86,13 @@ def bench(
             f"{before} holds no package sapwood; name the folder src of a checkout",
             param_hint="--before",
         )
-    if figure is not None and (figure.suffix != ".svg" or not figure.parent.is_dir()):
-        raise typer.BadParameter(
-            f"{figure} is no .svg file in a folder that is there", param_hint="--figure"
-        )
+    _check(name, live, figure)
     options = registry.Options(
         quick,
         seed,
         tuple(filters or ()),
         str(before.resolve()) if before else "",
+        live or 0,
         "" if figure is None else str(figure),
     )
     machine = describe()
@@ -94,6 +108,17 @@ def bench(
         _show_machine(machine)
     is_right = all(report.is_right for report in reports.values())
     return ExitStatus.DONE if is_right else ExitStatus.NO
+
+
+def _check(name: str | None, live: int | None, figure: Path | None) -> None:
+    if live and name != "reconfiguration":
+        raise typer.BadParameter(
+            "only the benchmark of reconfiguration can be run with processes", param_hint="--live"
+        )
+    if figure is not None and (figure.suffix != ".svg" or not figure.parent.is_dir()):
+        raise typer.BadParameter(
+            f"{figure} is no .svg file in a folder that is there", param_hint="--figure"
+        )
 
 
 def _show_machine(machine: dict[str, Any]) -> None:

@@ -123,8 +123,29 @@ def difference(box: Box, removed: Box) -> list[Box]:
     return pieces
 
 
+PATTERN_WORK = 8
+"""How many times as long a comparison takes for each text pattern that is involved, about."""
+
+_VALUES_PER_WORK = 32
+_SYMBOLS_PER_WORK = 32
+
+
+def weight(box: Box) -> int:
+    """How many comparisons of simple boxes one with this box is worth, about.
+
+    Text patterns are compared symbol by symbol, and long lists of values one by one.
+    """
+    work = 1
+    for _, constraint in box:
+        texts = constraint.texts
+        work += (len(constraint.numbers) + len(texts.ranges)) // _VALUES_PER_WORK
+        for pattern in (*texts.required, *texts.excluded):
+            work += PATTERN_WORK + len(pattern.symbols) // _SYMBOLS_PER_WORK
+    return work
+
+
 class Budget:
-    """Work that may still be done, counted in comparisons of two boxes."""
+    """Work that may still be done, counted in comparisons of two simple boxes (`weight`)."""
 
     __slots__ = ("left",)
 
@@ -142,6 +163,10 @@ class Budget:
         return self.left < 0
 
 
+_LOOK = 8
+"""A look whether two boxes overlap costs that much less than a comparison."""
+
+
 def covered_by_union(box: Box, boxes: Iterable[Box], budget: Budget) -> bool:
     """Whether a union of boxes contains a box, even if none of them does so alone.
 
@@ -149,10 +174,13 @@ def covered_by_union(box: Box, boxes: Iterable[Box], budget: Budget) -> bool:
     fewest pieces. Yes is always right. No is right without text patterns, unless the budget is
     exceeded.
     """
-    remaining = [(box, [other for other in boxes if overlaps(other, box)])]
+    others = list(boxes)
+    if not budget.spend(len(others) * weight(box) // _LOOK):
+        return False
+    remaining = [(box, [other for other in others if overlaps(other, box)])]
     while remaining:
         piece, candidates = remaining.pop()
-        if not candidates or not budget.spend(len(candidates)):
+        if not candidates or not budget.spend(len(candidates) * weight(piece)):
             return False
         constraints = dict(piece)
         nearest = min(candidates, key=lambda other: _excess(other, constraints))

@@ -24,7 +24,7 @@ from typing import NoReturn
 from sapwood.errors import FilterTypeError
 from sapwood.filters.box import Box, make_box, matches, overlaps
 from sapwood.filters.constraint import Constraint
-from sapwood.filters.limits import DEFAULT_LIMITS, Limits
+from sapwood.filters.limits import DEFAULT_LIMITS, OVERLAP_WORK_MAX, Limits
 from sapwood.filters.merging import perfect_merger, union_covers
 from sapwood.filters.normal_form import canonical
 from sapwood.filters.notification import Notification, attributes_of
@@ -132,9 +132,12 @@ class Filter:
     def overlaps(self, other: Filter) -> bool:
         """Whether some notification may match both filters.
 
-        No is always right. Yes is right too, unless text patterns are involved.
+        No is always right. Yes is right too, unless text patterns are involved or two very large
+        unions of conjunctions have to be compared.
         """
         others = _filter(other).boxes
+        if len(self.boxes) * len(others) > OVERLAP_WORK_MAX:
+            return True
         return any(overlaps(box, other_box) for box in self.boxes for other_box in others)
 
     def equivalent(self, other: Filter) -> bool:

@@ -28,6 +28,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     filter_patterns_max: int = 64
     """How many text patterns (like, suffix, contains) one conjunction may put on one attribute."""
 
+    filter_work_max: int = 16_000
+    """How many pairs of boxes are compared, at most, while a text is read; a pair with text
+    patterns counts more (`sapwood.filters.box.weight`). Some tens of milliseconds."""
+
     attribute_name_chars_max: int = 255
     """Length of an attribute's name, in characters."""
 
@@ -44,8 +48,16 @@ DEFAULT_LIMITS = Limits()
 PRIME_BOXES_MAX = 128
 """How many maximal boxes a filter may have for its canonical form to be unique."""
 
-CANONICAL_WORK_MAX = 100_000
-"""How many pairs of boxes are compared, at most, for one canonical form."""
+CANONICAL_WORK_MAX = 5_000
+"""How many pairs of boxes are compared, at most, for one canonical form; those with text patterns
+count more."""
 
 COVER_WORK_MAX = 10_000
-"""How many pairs of boxes are compared, at most, to see whether a union covers a box."""
+"""How many pairs of boxes are compared, at most, to see whether a union covers another; those with
+text patterns count more."""
+
+OVERLAP_WORK_MAX = 50_000
+"""How many pairs of boxes are looked at, at most, to see whether two unions overlap."""
+
+MERGE_BOXES_MAX = 64
+"""How many boxes two filters may have together for their union to be looked at as a merger."""

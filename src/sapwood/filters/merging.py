@@ -8,8 +8,8 @@ so a merged routing table never forwards more than the one it came from.
 from __future__ import annotations
 
 from sapwood.filters import box as boxes
-from sapwood.filters.box import Box, Budget, covered_by_union
-from sapwood.filters.limits import COVER_WORK_MAX
+from sapwood.filters.box import Box, Budget, covered_by_union, weight
+from sapwood.filters.limits import COVER_WORK_MAX, MERGE_BOXES_MAX
 from sapwood.filters.normal_form import canonical
 
 
@@ -20,8 +20,12 @@ def union_covers(larger: tuple[Box, ...], smaller: tuple[Box, ...]) -> bool:
     """
     if len(larger) == 1:
         only = larger[0]
+        cost = weight(only)
+        if cost > 1 and cost * len(smaller) > COVER_WORK_MAX:
+            return False
         return all(boxes.covers(only, box) for box in smaller)
-    return all(covered_by_union(box, larger, Budget(COVER_WORK_MAX)) for box in smaller)
+    budget = Budget(COVER_WORK_MAX)
+    return all(covered_by_union(box, larger, budget) for box in smaller)
 
 
 def perfect_merger(left: tuple[Box, ...], right: tuple[Box, ...]) -> tuple[Box, ...] | None:
@@ -36,6 +40,8 @@ def perfect_merger(left: tuple[Box, ...], right: tuple[Box, ...]) -> tuple[Box, 
         return right
     if len(left) == len(right) == 1:
         return _merger_of_boxes(left[0], right[0])
+    if len(left) + len(right) > MERGE_BOXES_MAX:
+        return None
     union = canonical(left + right)
     return union if len(union) == 1 else None
 

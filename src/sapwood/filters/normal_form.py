@@ -28,7 +28,8 @@ keep two forms. The same holds where the budgets in `sapwood.filters.limits` are
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 from sapwood.filters.box import (
     Box,
@@ -38,10 +39,17 @@ from sapwood.filters.box import (
     covers,
     has_patterns,
     intersection,
+    weight,
     without,
 )
 from sapwood.filters.constraint import Constraint
 from sapwood.filters.limits import CANONICAL_WORK_MAX, PRIME_BOXES_MAX
+
+Spend: TypeAlias = Callable[[int], object]
+"""Announces work; may raise if that is too much."""
+
+Demand: TypeAlias = tuple[str, Constraint]
+"""An attribute, and the constraint that allows one value of it."""
 
 
 def canonical(boxes: Iterable[Box]) -> tuple[Box, ...]:
@@ -61,18 +69,19 @@ def canonical_of_reduced(reduced: list[Box]) -> tuple[Box, ...]:
     return tuple(smallest)
 
 
-def reduce(boxes: Iterable[Box]) -> list[Box]:
+def reduce(boxes: Iterable[Box], spend: Spend | None = None) -> list[Box]:
     """An equal union, sorted, in which no box lies inside another and no two make one.
 
     Two boxes make one if they differ in a single attribute and the union of these two constraints
-    is a constraint: the perfect merger of two filters (Jaeger 2007, 2.2.3).
+    is a constraint: the perfect merger of two filters (Jaeger 2007, 2.2.3). Work is announced by
+    `spend` before it is done, which may raise.
     """
     current = sorted(set(boxes))
     while len(current) > 1:
         merged = current
         for name in _names_to_merge(current):
-            merged = _merged_along(name, merged)
-        merged = sorted(_absorbed(merged))
+            merged = _merged_along(name, merged, spend)
+        merged = sorted(_absorbed(merged, spend))
         if merged == current:
             break
         current = merged
@@ -92,21 +101,45 @@ def _names_to_merge(boxes: list[Box]) -> list[str]:
     return sorted(names)
 
 
-def _absorbed(boxes: Iterable[Box]) -> list[Box]:
-    """The boxes that lie inside no other one."""
-    kept: list[tuple[int, Box]] = []
+def _absorbed(boxes: Iterable[Box], spend: Spend | None = None) -> list[Box]:
+    """The boxes that lie inside no other one.
+
+    A box that demands one value of an attribute covers only boxes that demand the same. So boxes
+    are kept by their first such demand, and one is compared with those under its own demands and
+    those without any. Those with fewer demands come first: what comes later covers none of them.
+    """
+    kept: dict[Demand | None, list[tuple[int, Box]]] = {}
     bits: dict[str, int] = {}
-    for box in sorted(boxes, key=len):
+    demanding = [(box, [pair for pair in box if _is_point(pair[1])]) for box in boxes]
+    for box, demands in sorted(demanding, key=lambda one: (len(one[0]), len(one[1]))):
         # A box covers only boxes that constrain all its attributes: a quick test for most pairs.
         names = sum(bits.setdefault(name, 1 << len(bits)) for name, _ in box)
-        if any(not own & ~names and covers(other, box) for own, other in kept):
+        near = [kept[key] for key in (*demands, None) if key in kept]
+        if spend is not None:
+            spend(weight(box) * sum(map(len, near)))
+        if any(not own & ~names and covers(other, box) for those in near for own, other in those):
             continue
-        kept = [(own, other) for own, other in kept if own != names or not covers(box, other)]
-        kept.append((names, box))
-    return [box for _, box in kept]
+        first = demands[0] if demands else None
+        own_kind = [
+            (own, other)
+            for own, other in kept.get(first, ())
+            if own != names or not covers(box, other)
+        ]
+        kept[first] = [*own_kind, (names, box)]
+    return [box for those in kept.values() for _, box in those]
 
 
-def _merged_along(name: str, boxes: list[Box]) -> list[Box]:
+def _is_point(constraint: Constraint) -> bool:
+    """Whether just one number or one text is allowed."""
+    if constraint.missing or constraint.bools or constraint.has_patterns:
+        return False
+    numbers, texts = constraint.numbers, constraint.texts.ranges
+    if not texts:
+        return len(numbers) == 2 and numbers[0][0] == numbers[1][0]
+    return not numbers and len(texts) == 2 and texts[1] == texts[0] + "\0"
+
+
+def _merged_along(name: str, boxes: list[Box], spend: Spend | None = None) -> list[Box]:
     """The boxes, with those united that differ in one attribute only, as far as that is exact."""
     others = [box for box in boxes if constraint_on(box, name).is_anything]
     groups: dict[Box, list[Constraint]] = {}
@@ -115,6 +148,8 @@ def _merged_along(name: str, boxes: list[Box]) -> list[Box]:
         if not constraint.is_anything:
             groups.setdefault(without(box, name), []).append(constraint)
     for rest, constraints in groups.items():
+        if spend is not None and any(one.has_patterns for one in constraints):
+            spend(len(constraints) * sum(weight(((name, one),)) for one in constraints) // 2)
         for constraint in _united(constraints):
             pairs = rest if constraint.is_anything else (*rest, (name, constraint))
             others.append(tuple(sorted(pairs)))
@@ -177,21 +212,25 @@ def _primes(boxes: list[Box], budget: Budget) -> list[Box]:
     """All maximal boxes of the union; something else if the budget is exceeded."""
     closed: list[Box] = []
     waiting = deque(boxes)
+    if len(waiting) > PRIME_BOXES_MAX:
+        budget.spend(2 * CANONICAL_WORK_MAX)
     while waiting and not budget.is_exceeded:
         box = waiting.popleft()
-        budget.spend(len(closed))
+        if not budget.spend(len(closed) * weight(box)):
+            break
         found = [new for other in closed for new in _consensus_boxes(box, other)]
         closed.append(box)
         for candidate in found:
             known = [*closed, *waiting]
-            if not budget.spend(len(known)):
+            if not budget.spend(len(known) * weight(candidate)):
                 break
             if not any(covers(other, candidate) for other in known):
                 closed = [other for other in closed if not covers(candidate, other)]
                 waiting = deque(other for other in waiting if not covers(candidate, other))
                 waiting.append(candidate)
-        if len(closed) + len(waiting) > PRIME_BOXES_MAX:
-            budget.spend(CANONICAL_WORK_MAX)
+            if len(closed) + len(waiting) > PRIME_BOXES_MAX:
+                budget.spend(CANONICAL_WORK_MAX)
+                break
     return closed
 
 
@@ -225,6 +264,8 @@ def _irredundant(primes: list[Box], budget: Budget) -> list[Box]:
     """
     remaining = sorted(primes, key=lambda box: (-len(box), box))
     for box in list(remaining):
+        if budget.is_exceeded:
+            break
         others = [other for other in remaining if other is not box]
         if covered_by_union(box, others, budget):
             remaining = others

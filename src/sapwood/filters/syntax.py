@@ -10,10 +10,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 from sapwood.errors import FilterTooLargeError, FilterTooLongError
-from sapwood.filters.box import Box
-from sapwood.filters.expression import Expression, boxes_where
+from sapwood.filters.box import Box, has_patterns, weight
+from sapwood.filters.expression import Expression, Work, boxes_where
 from sapwood.filters.limits import DEFAULT_LIMITS, Limits
-from sapwood.filters.normal_form import canonical_of_reduced
+from sapwood.filters.normal_form import canonical_of_reduced, reduce
 from sapwood.filters.printer import filter_text
 
 _CACHED_CHARS_MAX = 1024
@@ -45,6 +45,7 @@ def parse_expression(text: str, limits: Limits = DEFAULT_LIMITS) -> Expression:
 def _parse(text: str, limits: Limits) -> tuple[tuple[Box, ...], str]:
     expression = parse_expression(text, limits)
     boxes = canonical_of_reduced(boxes_where(expression, True, limits))
+    _check_readable(boxes, limits)
     canonical_text = filter_text(boxes)
     size = _bytes(canonical_text)
     if size > limits.filter_text_bytes_max:
@@ -54,6 +55,17 @@ def _parse(text: str, limits: Limits) -> tuple[tuple[Box, ...], str]:
         )
     return boxes, canonical_text
 
+
+def _check_readable(boxes: tuple[Box, ...], limits: Limits) -> None:
+    """Refuse a filter whose canonical text would be refused because of the work to read it."""
+    if len(boxes) > _EASILY_READ or any(map(has_patterns, boxes)):
+        work = Work(limits)
+        work.spend(sum(weight(box) ** 2 // 2 for box in boxes if len(box) > 1))
+        reduce(boxes, work.spend)
+
+
+_EASILY_READ = 16
+"""So many boxes without text patterns are read with a small part of the work allowed."""
 
 _parse_cached = lru_cache(maxsize=_CACHED_TEXTS_MAX)(_parse)
 

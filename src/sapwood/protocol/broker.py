@@ -555,6 +555,7 @@ class Broker(Members):
         effects: list[Effect] = []
         for name, neighbour in list(self.neighbours.items()):
             neighbour.is_busy = name in event.busy
+            neighbour.is_congested = name in event.congested
             if not neighbour.is_connected and not neighbour.is_away:  # a fault: neither follows
                 effects += self._neighbour_away(NeighbourAway(name), now)
             elif neighbour.is_connected and not neighbour.in_tree:

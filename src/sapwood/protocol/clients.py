@@ -25,6 +25,14 @@ class ClientEntry(NamedTuple):
     number: int
 
 
+class Most(NamedTuple):
+    """How much a client may claim."""
+
+    claims: int
+    characters: int
+    """Of all its filters together."""
+
+
 class Clients:
     """The sessions of local clients, with their claims by kind and id."""
 
@@ -36,6 +44,8 @@ class Clients:
         """Those without connection for the time being."""
         self._equal: dict[str, Counter[tuple[str, Filter]]] = {}
         """By client: how often it claims the very same, under whatever id."""
+        self._sizes: Counter[str] = Counter()
+        """By client: how many characters the filters have that it claims."""
         self._count = 0
 
     def __contains__(self, client: object) -> bool:
@@ -71,6 +81,7 @@ class Clients:
     def remove(self, client: str) -> bool:
         """Let a session end, and all it claimed; False if it is not there."""
         self._equal.pop(client, None)
+        self._sizes.pop(client, None)
         self._features.pop(client, None)
         self.away.pop(client, None)
         return self._claims.pop(client, None) is not None
@@ -80,6 +91,7 @@ class Clients:
         if client in self._claims:
             self._claims[client] = {}
             self._equal[client] = Counter()
+            self._sizes.pop(client, None)
 
     def features(self, client: str) -> tuple[str, ...]:
         """What a client can do beyond the first release."""
@@ -92,12 +104,14 @@ class Clients:
         entry = ClientEntry(kind, filter, self._count)
         self._claims.setdefault(client, {})[kind, entry_id] = entry
         self._equal.setdefault(client, Counter())[kind, filter] += 1
+        self._sizes[client] += len(str(filter))
         return entry
 
     def give_up(self, client: str, kind: str, entry_id: str) -> None:
         """A client no longer claims what it had under an id."""
         claim = self._claims.get(client, {}).pop((kind, entry_id), None)
         if claim is not None:
+            self._sizes[client] -= len(str(claim.filter))
             equal = self._equal.setdefault(client, Counter())
             key = (kind, claim.filter)
             equal[key] -= 1
@@ -138,6 +152,23 @@ class Clients:
             own[kind, entry_id] = known
         self._claims[client] = own
         self._equal[client] = Counter((one.kind, one.filter) for one in own.values())
+        self._sizes[client] = sum(len(str(one.filter)) for one in own.values())
+
+    def excess(self, client: str, kind: str, entry_id: str, filter: Filter, most: Most) -> str:
+        """Why a client may not claim something more; empty if there is room for it."""
+        own = self._claims.get(client, {})
+        if (kind, entry_id) not in own and len(own) >= most.claims:
+            return (
+                f"{client} has {len(own)} subscriptions and advertisements; no more are allowed: "
+                "end some, or put several into one filter"
+            )
+        size = self._sizes[client] + len(str(filter))
+        if size > most.characters:
+            return (
+                f"the filters of {client} would have {size} characters together; at most "
+                f"{most.characters} are allowed: end some, or make them shorter"
+            )
+        return ""
 
     def has_equal(self, client: str, kind: str, filter: Filter) -> bool:
         """Whether a client claims the very same, under whatever id."""

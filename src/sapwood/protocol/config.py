@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from sapwood.protocol.accounts import Accounts
+from sapwood.protocol.clients import Most
 from sapwood.protocol.optimize.edges.settings import FIXED, EdgeRoutingSettings
 from sapwood.protocol.optimize.settings import OFF, OptimizationSettings
 from sapwood.protocol.ports import Hint
@@ -65,6 +66,8 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     raises_faults: bool = True
     """Whether an exception where there must be none is raised; else it is a fault that the broker
     has found in its own state, and mends."""
+    claims_max: Most = Most(20_000, 8 * 2**20)
+    """How much a client may subscribe to and advertise."""
     accounts: Accounts | None = None
     """Who the clients are, and what they may do; None: everything."""
     recording: bool = False

@@ -125,12 +125,13 @@ class Core:
         is_free = accounts is None or accounts.is_free(source)
         return self.config.advertisements_required or not is_free
 
-    def claim_refusal(self, source: str, kind: str, filter: Filter) -> str:
+    def claim_refusal(self, source: str, kind: str, entry_id: str, filter: Filter) -> str:
         """Why a client may not subscribe to a filter or advertise it; empty if it may."""
-        accounts = self.config.accounts
-        if accounts is None or source not in self.clients:
+        if source not in self.clients:
             return ""
-        return accounts.claim_refusal(source, kind, filter)
+        accounts = self.config.accounts
+        reason = "" if accounts is None else accounts.claim_refusal(source, kind, filter)
+        return reason or self.clients.excess(source, kind, entry_id, filter, self.config.claims_max)
 
     def change_refusal(self, source: str, message: ChangeTree) -> str:
         """Why a client may not change the tree in a way; empty if it may."""
@@ -154,7 +155,9 @@ class Core:
 
     def reload(self, config: BrokerConfig) -> None:
         """Go on with other accounts: what was decided about publications is decided anew."""
-        self.config = msgspec.structs.replace(self.config, accounts=config.accounts)
+        self.config = msgspec.structs.replace(
+            self.config, accounts=config.accounts, claims_max=config.claims_max
+        )
         self.forwarding.invalidate()
 
     def is_stale(self, source: str, client: str) -> bool:
@@ -391,6 +394,8 @@ class Core:
             addresses=self.config.addresses,
             admin=self.config.admin,
             release=self.config.release,
+            congested=tuple(name for name, one in neighbours.items() if one.is_congested),
+            can_change=True,
             **self.standing(),
         )
 

@@ -113,6 +113,10 @@ class NotificationsMissed(_Event, frozen=True):
     """Those of which one matches each of them; empty if that is not known."""
 
 
+class AnythingMissed(_Event, frozen=True):
+    """The driver found its state spoilt: nobody knows what was lost here, or over which link."""
+
+
 class RoutingChanged(_Event, frozen=True):
     """A neighbour has to learn in another way what to send here; nothing is lost meanwhile."""
 
@@ -214,6 +218,8 @@ class Tick(_Event, frozen=True):
     """Neighbours from whom frames have come since the last one."""
     handling: float = 0.0
     """How many seconds reads have taken since the last regular one, as far as that is measured."""
+    congested: tuple[str, ...] = ()
+    """Neighbours and clients that do not keep up with what is sent to them."""
 
 
 class Examine(_Event, frozen=True):
@@ -247,6 +253,7 @@ Event: TypeAlias = (
     | DelayMeasured
     | CostsGiven
     | NotificationsMissed
+    | AnythingMissed
     | RoutingChanged
     | SurveyRequested
     | ChangeRequested

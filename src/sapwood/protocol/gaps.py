@@ -18,7 +18,7 @@ from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 from sapwood.protocol.core import Core
 from sapwood.protocol.effects import Effect, Record, Send
-from sapwood.protocol.events import NotificationsMissed
+from sapwood.protocol.events import AnythingMissed, NotificationsMissed
 from sapwood.protocol.machine import EventHandler, Machine, MessageHandler
 from sapwood.protocol.messages import Missed
 from sapwood.protocol.restoration import Restoration
@@ -66,7 +66,7 @@ class Gaps(Machine):
 
     def events(self) -> Mapping[type, EventHandler]:
         """The driver knows what a neighbour could not send."""
-        return {NotificationsMissed: self._missed_here}
+        return {NotificationsMissed: self._missed_here, AnythingMissed: self._missed_anything}
 
     def from_neighbours(self) -> Mapping[type, MessageHandler]:
         """A neighbour passes on what was missed behind it."""
@@ -78,6 +78,10 @@ class Gaps(Machine):
             rejection = self.core.rejection(source)
             return [] if rejection is None else self.core.drops.count(rejection, source)
         return self.missed(source, Missed(event.count, self._link(source), event.filters), now)
+
+    def _missed_anything(self, event: AnythingMissed, now: float) -> list[Effect]:
+        """Whoever wants anything is told, on all sides."""
+        return self.missed(self.core.id, Missed(0, self._link(self.core.id)), now)
 
     def link_replaced(self, neighbour: str, now: float) -> list[Effect]:
         """What a neighbour keeps for this side may never come: the tree goes on without it."""

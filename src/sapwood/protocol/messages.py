@@ -112,6 +112,10 @@ class BrokerReport(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Of the tree, as this broker knows it; empty if it keeps no tree."""
     parent: Name = ""
     """Towards the root; empty if it is the root."""
+    congested: tuple[Name, ...] = ()
+    """Those of the neighbours that do not keep up with what is sent to them."""
+    can_change: bool = False
+    """Whether it can take part in changes of the tree: one of an older release cannot."""
     plan: str = ""
     """What it carries out for a client beside which nobody may begin a plan; else empty."""
     edges: tuple[EdgeReport, ...] = ()

@@ -64,6 +64,8 @@ class Neighbour(msgspec.Struct):
     """Whether there is a connection."""
     is_busy: bool = False
     """Whether frames have come from it between the last two ticks."""
+    is_congested: bool = False
+    """Whether it did not keep up with what is sent to it, at the last tick."""
     is_frozen: bool = False
     """Whether it is told nothing for the time being, though it can be reached."""
     how: str = ""

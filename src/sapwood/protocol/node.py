@@ -23,7 +23,6 @@ from sapwood.protocol.events import BeaconReceived, ChangeRequested, Event, Tick
 from sapwood.protocol.faults import FAULTS
 from sapwood.protocol.link.admission import Admission
 from sapwood.protocol.link.checking import Checking
-from sapwood.protocol.link.consistency import drop_strays
 from sapwood.protocol.link.credit import Credit
 from sapwood.protocol.link.dialing import Dialing
 from sapwood.protocol.link.ending import Ending
@@ -158,8 +157,10 @@ class Node:
             line = self.lines.get(connection)
             if line is None:
                 return [Abort(connection, "nobody knows this connection")]
-            line.heard_at = now
-            kind = -1 if line.peer is None or line.rest else only_kind(data)
+            line.heard_at, peer = now, line.peer
+            if peer is not None and self.peers.get(peer.name) is not peer:
+                raise RuntimeError(f"{line} belongs to {peer}, whom nobody knows")
+            kind = -1 if peer is None or line.rest else only_kind(data)
             if kind in NOTIFICATION_TYPES:
                 self._frames(line, data, 1, len(data), now)
             elif kind == LINK and (ack := lone_ack(data)) is not None:
@@ -188,16 +189,15 @@ class Node:
             self._look_ahead(now)
         elif self._acknowledge_at < self.deadline:
             self.deadline = self._acknowledge_at
-        effects, self._effects = self._effects, []
-        if type(effects) is not list:
-            effects = []
+        effects = self._effects if type(self._effects) is list else []
+        self._effects = []
         if self._to_write:
             for line in self._to_write:
                 try:
                     if line.out:
                         effects.append(Write(line.number, line.take()))
                 except FAULTS as fault:
-                    self.checking.impossible(fault, line, now)
+                    self.checking.impossible(fault, line if type(line) is Line else None, now)
             self._to_write = []
         return effects
 
@@ -205,7 +205,6 @@ class Node:
         """Forget what an event leaves for its end, if that cannot be right."""
         for problem in wiring_problems(self):
             raise RuntimeError(f"this session is over: {problem}")
-        drop_strays(self)
         self._is_recording = self.config.recording
         for name, kind in _LEFT.items():
             if type(getattr(self, name)) is not kind:
@@ -555,14 +554,16 @@ class Node:
         self._do_guarded(self.keepalive.tick, now)
         self._do_guarded(self.admission.tick, now)
         self._do_guarded(self.dialing.tick, now)
+        congested = tuple(self.flow.congested)
         if is_due(self._look_at, now, TICK_SECONDS):
             self._look_at = now + TICK_SECONDS
+            self._do_guarded(self.checking.look_for_strangers, now)
             self._do_guarded(self.membership.tick, now)
             self._do_guarded(self.overflow.tick, now)
             self._do_guarded(self.checking.tick, now)
-            self.bring(Tick(self.membership.busy(), event.handling), now)
+            self.bring(Tick(self.membership.busy(), event.handling, congested), now)
         elif (at := self.broker.next_at) is not None and now >= at:
-            self.bring(event, now)
+            self.bring(Tick(event.busy, event.handling, congested), now)
 
     def _do_guarded(self, tick: Callable[[float], None], now: float) -> None:
         """Let a part do what is due; if it cannot, the others do all the same."""

@@ -90,9 +90,9 @@ class Subscribing(Machine):
             filter = core.parse(message.filter)
         except SapwoodError as problem:
             return self._malformed(source, problem, message.request)
-        if reason := core.claim_refusal(source, kind, filter):
-            return self.refused(source, reason, message.request)
         entry_id = self.entry_id(source, message.id)
+        if reason := core.claim_refusal(source, kind, entry_id, filter):
+            return self.refused(source, reason, message.request)
         effects: list[Effect] = []
         if table.get(source, entry_id) != filter:
             effects += self.enter(source, entry_id, kind, filter, message.filter)

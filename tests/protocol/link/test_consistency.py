@@ -47,6 +47,13 @@ def line_of_peer(peer: Peer) -> Any:
     return peer.line
 
 
+def shorten_what_waits(peer: Peer) -> None:
+    """Less data than was counted: the rest of the frame would be waited for at the other end."""
+    peer.channel.push(bytes(20), 1)
+    spool: Any = peer.channel.spool
+    spool._waiting[0] = spool._waiting[0]._replace(data=bytes(2))
+
+
 SPOILT: list[tuple[Remedy, Callable[[Node, Peer], None]]] = [
     (Remedy.STREAM, lambda node, peer: setattr(peer, "name", "ghost")),
     (Remedy.STREAM, lambda node, peer: setattr(peer, "is_client", True)),
@@ -56,6 +63,7 @@ SPOILT: list[tuple[Remedy, Callable[[Node, Peer], None]]] = [
     (Remedy.STREAM, lambda node, peer: setattr(peer.channel, "_half_full", 1)),
     (Remedy.STREAM, lambda node, peer: setattr(peer.channel.spool, "given_up", -1)),
     (Remedy.STREAM, lambda node, peer: setattr(peer.channel.spool, "_partly", 1)),
+    (Remedy.STREAM, lambda node, peer: shorten_what_waits(peer)),
     (Remedy.LINE, lambda node, peer: setattr(peer.channel, "_granted", 2**40)),
     (Remedy.LINE, lambda node, peer: setattr(peer.channel, "connected", False)),
     (Remedy.LINE, lambda node, peer: setattr(peer, "is_over", True)),

@@ -94,6 +94,14 @@ def test_an_attempt_that_fails_is_made_again_later_and_told_once() -> None:
     assert node.handle(DialFailed(1, "late"), target.at) == []  # of an attempt that is over
 
 
+@pytest.mark.parametrize("spoilt", [-1, -99, None, "ghost"])
+def test_no_attempt_gets_a_number_that_means_none(spoilt: object) -> None:
+    """Zero is the number of whoever dialled: the answer would be taken for somebody's call."""
+    node = dialler("there")
+    node.dialing._dials = spoilt  # type: ignore[assignment]
+    assert node.handle(Tick(), 0.0) == [Dial(1, "there")]
+
+
 def attempts(net: Network, name: str, address: str) -> list[float]:
     times = [at for at, who, where in net.dials if (who, where) == (name, address)]
     return [later - sooner for sooner, later in pairwise(times)]

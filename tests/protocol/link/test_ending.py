@@ -54,7 +54,7 @@ def test_a_spoilt_hand_over_ends_without_it() -> None:
     node = net.nodes["B2"]
     assert node.handing is not None
     net.is_spoilt = True
-    node.handing.until = "soon"  # type: ignore[assignment]
+    node.handing._peer = None  # type: ignore[assignment]
     net.advance(4.0)
     assert client.goodbye == Goodbye(SHUTDOWN, "broker B2 is shutting down", lost=0)
     assert net.asked("B2", Stopped) == [Stopped()]

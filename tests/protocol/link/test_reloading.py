@@ -5,15 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 
 from protocol.accounts_of import ACCOUNTS, ALICE, BOB, HUB, SITE, shown
 from protocol.joined import Network, hello_of
 from sapwood.filters.filter import Filter
 from sapwood.protocol.accounts import Account, Accounts
 from sapwood.protocol.hashing import hash_token
-from sapwood.protocol.link.handshake import BAD_CREDENTIALS, BROKER, Goodbye, Welcome
+from sapwood.protocol.link.handshake import (
+    BAD_CREDENTIALS,
+    BROKER,
+    CHECKS,
+    Goodbye,
+    Ping,
+    Welcome,
+)
+from sapwood.protocol.link.limits import ClientLimits
 from sapwood.protocol.messages import Refused
+from sapwood.protocol.node_invariants import node_problems
 from sapwood.protocol.ports import Reload
+from sapwood.protocol.stabilize.settings import StabilizationSettings
 
 ALL = (ALICE, BOB, HUB, SITE)
 
@@ -118,3 +129,20 @@ def test_the_rest_of_the_settings_stays_as_it_was() -> None:
     assert net.nodes["B1"].config == msgspec.structs.replace(
         before, token="t", account="a", secret="s"
     )
+
+
+@pytest.mark.parametrize("size", [2**14, 2**26])
+def test_other_limits_for_clients_hold_at_once_and_are_no_fault(size: int) -> None:
+    """A stream with other limits than are set would else be taken for a spoilt one."""
+    net = network(stabilization=StabilizationSettings(refresh_seconds=4.0))
+    client = net.client("alice", "B1", credentials=shown("alice"), features=(CHECKS,))
+    client.subscribe("n > 1")
+    reload(net, client=ClientLimits(buffer_bytes=size, control_bytes=size, window_bytes=size // 2))
+    for _ in range(10):
+        net.advance(1.0)
+        client.say(Ping())
+    node = net.nodes["B1"]
+    assert not client.is_gone
+    assert node.counts["contradiction"] == 0
+    assert node.peers["alice.1"].channel.limits.buffer_bytes == size
+    assert node_problems(node) == []

@@ -74,6 +74,6 @@ def test_what_is_neither_peer_nor_line_is_forgotten() -> None:
     node.counts["refused"] = None  # type: ignore[assignment]
     node.stopping = 1e9  # type: ignore[assignment]
     node.handing = 0  # type: ignore[assignment]
-    node.derive()
+    node.checking.screen(net.now)
     assert (node.peers, node.lines) == (peers, lines)
     assert (node.counts, node.stopping, node.handing) == (Counter(), None, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sapwood.protocol.broker import Broker, BrokerConfig
-from sapwood.protocol.events import LinkUp, NeighbourAway
+from sapwood.protocol.events import LinkUp, NeighbourAway, Tick
 from sapwood.protocol.reconfigure.fitness import misfit
 
 
@@ -53,3 +53,13 @@ def test_edges_that_flood_and_others_do_not_go_together() -> None:
     assert misfit(broker, ("A", "B", "C"), 1, "A") == (
         "routing: some edges of the ring flood, and others do not"
     )
+
+
+def test_nobody_takes_part_over_a_link_that_is_congested() -> None:
+    broker = middle()
+    broker.handle(Tick(congested=("C",)), 0.0)
+    assert broker.report().congested == ("C",)
+    problem = "C does not keep up with what is sent to it"
+    assert misfit(broker, ("A", "B", "C"), 1, "A") == problem
+    broker.handle(Tick(), 1.0)
+    assert misfit(broker, ("A", "B", "C"), 1, "A") == ""

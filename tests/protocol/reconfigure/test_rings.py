@@ -21,6 +21,7 @@ def reports(**addresses: tuple[str, ...]) -> list[BrokerReport]:
                 other for link in LINKS if name in link for other in link if other != name
             ),
             addresses=addresses.get(name, (f"test://{name}",)),
+            can_change=True,
         )
         for name in names
     ]

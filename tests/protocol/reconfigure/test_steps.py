@@ -17,6 +17,7 @@ REPORTS = [
         1,
         neighbours=tuple(other for link in LINE if name in link for other in link if other != name),
         addresses=(f"test://{name}",),
+        can_change=True,
     )
     for name in "ABCD"
 ]

@@ -35,6 +35,19 @@ def test_links_beside_the_tree_are_dialled_too() -> None:
     assert joins == ["--join=sapwood://127.0.0.1:17001", f"--join={beside}"]
 
 
+def test_the_first_may_dial_too_and_others_may_be_advertised() -> None:
+    network = LocalNetwork(
+        TREE,
+        first_port=17_000,
+        first_dials=True,
+        advertises=True,
+        advertised={"B1": "sapwood://127.0.0.1:9"},
+    )
+    words = [word for word in network["B1"]._arguments if word.startswith(("--join=", "--adv"))]
+    assert words == ["--join=sapwood://127.0.0.1:17001", "--advertise=sapwood://127.0.0.1:9"]
+    assert "--advertise=127.0.0.1:17001" in network["B2"]._arguments
+
+
 def test_ports_are_free_ones_otherwise() -> None:
     one, two = LocalNetwork(TREE), LocalNetwork(TREE)
     ports = [

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sapwood.protocol.hashing import hash_token
 from sapwood.protocol.ports import (
     TICK_SECONDS,
     Abort,
@@ -22,7 +23,9 @@ from sapwood.protocol.ports import (
     Disconnected,
     DriverEffect,
     Remember,
+    SecretVerified,
     Unsent,
+    VerifySecret,
     Write,
 )
 from sapwood.sim.faithful.driver import (
@@ -392,3 +395,15 @@ def test_the_hash_seed_makes_no_difference() -> None:
     ]
     assert len(printed[0]) > 1000
     assert printed[0] == printed[1]
+
+
+def test_a_password_is_verified_after_a_while() -> None:
+    duo = Duo()
+    hashes = (hash_token("right"),)
+    duo.do(duo.near, VerifySecret(7, hashes, "right"), VerifySecret(8, hashes, "wrong"))
+    assert duo.left.of(SecretVerified) == []
+    duo.driver.run(0.2)
+    assert duo.left.of(SecretVerified) == [
+        SecretVerified(7, is_right=True),
+        SecretVerified(8, is_right=False),
+    ]

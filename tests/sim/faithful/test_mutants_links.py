@@ -214,7 +214,7 @@ MUTANTS = {
     "sent is taken for arrived": Mutant(MemorySpool, "rewind", partly_rewound),
     "given up is not counted": Mutant(Channel, "miss", nothing),
     "losses are not reported": Mutant(Gaps, "_missed_here", lambda _: lambda *_: []),
-    "back-off never ends": Mutant(Dialing, "_fail", attempts_end),
+    "back-off never ends": Mutant(Dialing, "_fail", attempts_end, swarm_of(19)),
     "in flight is repeated": Mutant(
         Publishing,
         "begin_anew",

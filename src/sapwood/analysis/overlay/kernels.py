@@ -120,6 +120,17 @@ def cost_of(
     )  # fmt: skip
 
 
+@part
+def path_to(parents: Any, root: int, end: int, path: Any) -> int:
+    """The brokers from one back to the root of a walk, without the root; how many."""
+    length = 0
+    while end != root:
+        path[length] = end
+        length += 1
+        end = parents[end]
+    return length
+
+
 @kernel
 def annealed(
     neighbours: Any,
@@ -128,44 +139,34 @@ def annealed(
     processing: Any,
     concerned: Any,
     numbers: Any,
-    steps: int,
+    draws: Any,
     hot: float,
     cold: float,
     degree_max: int,
-    seed: int,
 ) -> float:
-    """Exchange links at random, dearer ones the less likely the colder; ends with the best tree."""
-    np.random.seed(seed)  # noqa: NPY002 - Numba's own state, not Python's
+    """Exchange links at random, dearer ones the less likely the colder; ends with the best tree.
+
+    For each step there are four numbers drawn from 0 to 1.
+    """
     count, kinds = concerned.shape
     totals = totals_of(concerned)
-    order = np.empty(count, np.int64)
-    parents = np.empty(count, np.int64)
-    below = np.empty((count, kinds), np.int16)
-    handled = np.empty((count, kinds), np.int16)
+    order, parents = np.empty(count, np.int64), np.empty(count, np.int64)
+    path = np.empty(count, np.int64)
+    below, handled = np.empty((count, kinds), np.int16), np.empty((count, kinds), np.int16)
     cost = cost_in(
         neighbours, degrees, links, processing, concerned, numbers, totals, order, parents, below,
         handled,
     )  # fmt: skip
-    best = cost
-    best_neighbours = neighbours.copy()
-    best_degrees = degrees.copy()
-    path = np.empty(count, np.int64)
-    for step in range(steps):
-        warmth = hot * (cold / hot) ** (step / steps)
-        a = np.random.randint(count)  # noqa: NPY002 - see above
-        b = np.random.randint(count)  # noqa: NPY002 - see above
+    best, best_neighbours, best_degrees = cost, neighbours.copy(), degrees.copy()
+    for step in range(len(draws)):
+        warmth = hot * (cold / hot) ** (step / len(draws))
+        a, b = int(draws[step, 0] * count), int(draws[step, 1] * count)
         if a == b or degrees[a] >= degree_max or degrees[b] >= degree_max:
             continue
         walk(neighbours, degrees, a, order, parents)
         if parents[b] == a:
             continue
-        length = 0
-        here = b
-        while here != a:
-            path[length] = here
-            length += 1
-            here = parents[here]
-        old = path[np.random.randint(length)]  # noqa: NPY002 - see above
+        old = path[int(draws[step, 2] * path_to(parents, a, b, path))]
         above = parents[old]
         unlink(neighbours, degrees, old, above)
         link(neighbours, degrees, a, b)
@@ -173,17 +174,15 @@ def annealed(
             neighbours, degrees, links, processing, concerned, numbers, totals, order, parents,
             below, handled,
         )  # fmt: skip
-        if found <= cost or np.random.random() < np.exp((cost - found) / warmth):  # noqa: NPY002
+        if found <= cost or draws[step, 3] < np.exp((cost - found) / warmth):
             cost = found
             if cost < best - 1e-9:
                 best = cost
-                best_neighbours[:] = neighbours
-                best_degrees[:] = degrees
+                best_neighbours[:], best_degrees[:] = neighbours, degrees
         else:
             unlink(neighbours, degrees, a, b)
             link(neighbours, degrees, old, above)
-    neighbours[:] = best_neighbours
-    degrees[:] = best_degrees
+    neighbours[:], degrees[:] = best_neighbours, best_degrees
     return best
 
 

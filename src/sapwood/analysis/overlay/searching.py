@@ -9,11 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import product
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sapwood.analysis.overlay.kernels import annealed, cost_of, descended
 from sapwood.analysis.overlay.situation import Situation, Tree, arrays_of, as_arrays, as_tree
 from sapwood.errors import ParameterError
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 EXHAUSTIVE_MAX: Final = 8
 """Brokers: 8^6 = 262,144 trees."""
@@ -31,12 +34,12 @@ class Found(NamedTuple):
 def anneal(
     around: Situation,
     start: Tree,
+    random: Generator,
     *,
     steps: int = 400_000,
     hot: float | None = None,
     cold: float | None = None,
     degree_max: int = UNLIMITED,
-    seed: int = 0,
 ) -> Found:
     """The best tree that annealing finds from a start; it is never dearer than the start.
 
@@ -49,7 +52,8 @@ def anneal(
     cold = 0.00005 * scale if cold is None else cold
     if not 0 < cold <= hot < math.inf:
         raise ParameterError(f"is {cold}, from {hot}; wanted above 0, and no more", "cold")
-    cost = annealed(neighbours, degrees, *arrays, steps, hot, cold, degree_max, seed)
+    draws = random.random((steps, 4))
+    cost = annealed(neighbours, degrees, *arrays, draws, hot, cold, degree_max)
     return Found(float(cost), as_tree(neighbours, degrees))
 
 

@@ -20,6 +20,7 @@ from sapwood.filters.ids import SessionId
 from sapwood.protocol.accounts import Account, Accounts
 from sapwood.protocol.due import is_due
 from sapwood.protocol.events import SurveyRequested
+from sapwood.protocol.fitting import COUNT, NOTHING, TIME, Kinds, misfits
 from sapwood.protocol.link import notes
 from sapwood.protocol.link.adopting import awaited, is_adopted, returned
 from sapwood.protocol.link.flow import SLOW_POLICIES
@@ -110,6 +111,21 @@ class Applicant:
         """Whose password is being verified."""
 
 
+APPLICANT_KINDS: Final[Kinds] = {
+    "challenged": COUNT,
+    "hello": (Hello,),
+    "line": (Line,),
+    "stage": (Stage,),
+    "survey": COUNT,
+    "until": TIME,
+    "who": (Unproved, NOTHING),
+}
+
+
+def _is_applicant(one: object) -> bool:
+    return type(one) is Applicant and not misfits(one, APPLICANT_KINDS)
+
+
 class Admission:
     """Decides about lines that others have dialled."""
 
@@ -188,6 +204,12 @@ class Admission:
     def derive(self, now: float) -> None:
         """Forget whoever is not examined, and let nobody wait for ever."""
         lines = self._node.lines
+        applicants: object = self.applicants
+        if type(applicants) is not dict or not all(map(_is_applicant, applicants.values())):
+            self.applicants = {}  # their lines end, and they dial again
+        greeting: object = self.greeting
+        if type(greeting) is not dict or {*map(type, greeting.values())} - {float}:
+            self.greeting = {}
         known: object = self.recognized
         if type(known) is not Recognized or type(known.digests) is not dict:
             self.recognized = Recognized()
@@ -289,9 +311,7 @@ class Admission:
         if name == node.config.id:
             return Goodbye(ID_IN_USE, f"this broker itself is {name!r}; choose another id")
         is_client = hello.role == CLIENT
-        if known is not None and name in (
-            node.broker.neighbours if is_client else node.broker.clients
-        ):
+        if known is not None and self._is_of_other_kind(name, is_client=is_client, now=now):
             other = "broker" if is_client else "client"
             return Goodbye(ID_IN_USE, f"there is a {other} {name!r}; choose another id")
         if hello.slow_policy and hello.slow_policy not in SLOW_POLICIES:
@@ -302,6 +322,17 @@ class Admission:
         resume = self._asks_for(hello)
         is_linked = resume is not None and resume.received == COUNT_MAX
         return self._already_linked() if is_linked else None
+
+    def _is_of_other_kind(self, name: str, *, is_client: bool, now: float) -> bool:
+        """Whether somebody of the other kind has a name, also if that is looked at again.
+
+        Nobody comes back after such an answer, so it is not to be a fault that was not noticed yet.
+        """
+        broker = self._node.broker
+        if name not in (broker.neighbours if is_client else broker.clients):
+            return False
+        self._node.membership.call_roll(now)
+        return name in (broker.neighbours if is_client else broker.clients)
 
     def _client_objection(self, hello: Hello, known: Peer | None) -> Goodbye | None:
         node = self._node

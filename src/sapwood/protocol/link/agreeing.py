@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sapwood.protocol.events import LinkDown, NeighbourAway, NeighbourBack
-from sapwood.protocol.link.handshake import CONTRADICTION, OUTSIDE_TREE, REPLACED, Goodbye
+from sapwood.protocol.link.handshake import CONTRADICTION, OUTSIDE_TREE, RENEGOTIATE, Goodbye
 from sapwood.protocol.link.peer import Introduction, Peer
 from sapwood.protocol.neighbours import Neighbour
 from sapwood.protocol.stabilize.beacon import BEACONS
@@ -94,27 +94,35 @@ def _negotiate_anew(node: Node, peer: Peer, now: float) -> None:
     node.counts[CONTRADICTION] += 1
     node.membership.call_roll(now)
     if peer.line is not None:
-        node.close(peer.line, Goodbye(REPLACED, "what both sides can do is not known"), now)
+        node.close(peer.line, Goodbye(RENEGOTIATE, "what both sides can do is not known"), now)
+
+
+def introduction_of(name: str, neighbour: Neighbour) -> Introduction:
+    """What a neighbour has said about itself, as far as the broker knows."""
+    return Introduction(
+        name=name,
+        session=neighbour.session,
+        in_tree=neighbour.in_tree,
+        addresses=neighbour.addresses,
+        features=neighbour.features,
+        refresh_seconds=neighbour.refresh_seconds,
+        routing=neighbour.receives,
+    )
 
 
 def revive(node: Node, name: str, neighbour: Neighbour, now: float) -> None:
     """The broker knows a neighbour of whom nothing is left here.
 
     A link of the tree stays one: the neighbour is away, and its next stream begins with a report
-    that anything may be missing. One that nobody here has ever heard of is a ghost.
+    that anything may be missing. One that nobody here has ever heard of is a ghost; but that may
+    have been forgotten, too.
     """
     if not neighbour.in_tree or not node.membership.has_had(name):
+        if neighbour.in_tree:
+            node.checking.suspect(now)
         node.bring(LinkDown(name), now)
         return
-    said = Introduction(
-        name=name,
-        session=neighbour.session,
-        addresses=neighbour.addresses,
-        features=neighbour.features,
-        refresh_seconds=neighbour.refresh_seconds,
-        routing=neighbour.receives,
-    )
-    peer = node.peers[name] = node.membership.new_peer(said)
+    peer = node.peers[name] = node.membership.new_peer(introduction_of(name, neighbour))
     peer.is_over = True
     peer.away_since = peer.heard_at = now
     node.bring(NeighbourAway(name), now)

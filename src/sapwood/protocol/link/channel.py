@@ -105,6 +105,13 @@ class Channel:
         self._taken = 0
         self._acknowledged_in = 0
 
+    def limit(self, limits: ChannelLimits) -> None:
+        """Go on with other limits; what was granted by the old ones may still come."""
+        self.limits = limits
+        self._half_full = limits.buffer_bytes >> 1
+        self.window = min(self.window, limits.window_bytes)
+        self._granted = min(self._granted, self._taken + limits.window_bytes)
+
     # Sending
 
     def push(self, data: bytes, frames: int) -> list[FrameRun]:

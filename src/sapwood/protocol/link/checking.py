@@ -10,6 +10,10 @@ Two more signs of a spoilt stream: two connections in a row end at the same plac
 something made no sense; or something that cannot happen did (an exception), for which tests and
 simulations want to hear of it instead, as long as nobody injects faults.
 
+Where this side itself was spoilt, nobody knows what was lost by that, or over which link: everybody
+is told that anything may be missing. A link may have been forgotten with it, and come back as one
+that is new; so whenever the tree changes soon after, that is told again.
+
 In a run without faults nothing here does anything but say `Check`: `counts` has no
 ``contradiction`` and no ``impossible`` then.
 """
@@ -17,10 +21,11 @@ In a run without faults nothing here does anything but say `Check`: `counts` has
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 from sapwood.protocol.due import is_due
-from sapwood.protocol.events import ClientDown, Examine
+from sapwood.protocol.events import AnythingMissed, ClientDown, Examine
 from sapwood.protocol.faults import FAULTS
 from sapwood.protocol.link.agreeing import revive
 from sapwood.protocol.link.consistency import (
@@ -31,10 +36,12 @@ from sapwood.protocol.link.consistency import (
     structure_findings,
 )
 from sapwood.protocol.link.handshake import CHECKS, CONTRADICTION, PROTOCOL, Check, Goodbye
-from sapwood.protocol.link.line import Line
+from sapwood.protocol.link.line import HANDSHAKE_SECONDS, Line
 from sapwood.protocol.link.peer import Peer
+from sapwood.protocol.link.screening import drop_strays, has_strangers, refit_line, refit_peer
 from sapwood.protocol.link.states import LineState
 from sapwood.protocol.ports import Abort, Restart
+from sapwood.protocol.stabilize.timing import DELAY_SECONDS_MIN, Timing
 
 if TYPE_CHECKING:
     from sapwood.protocol.node import Node
@@ -55,12 +62,33 @@ class Checking:
         """When the faults that were counted so far do not matter any more."""
         self.raised = 0
         """Faults since then."""
+        self.owes_report = False
+        """Whether everybody is to be told that anything may be missing."""
+        self.suspect_until = float("-inf")
+        """Until when a link that comes into the tree may be one that was forgotten."""
 
     def tick(self, now: float) -> None:
         """Look at whatever is due."""
         node, period = self._node, self._node.config.check_seconds
         if node.is_stopping:
             return
+        self._look_at_peers(now)
+        if is_due(self.check_at, now, period):
+            self.check_at = now + period
+            node.bring(Examine(), now)
+            node.derive()
+            self.screen(now)
+            node.dialing.derive(now)
+            self._look_at_lines(now)
+            if _found(structure_findings(node, now)) != set():
+                node.counts[CONTRADICTION] += 1
+                self._derive(now)
+        if self.owes_report:
+            self.owes_report = False
+            node.bring(AnythingMissed(), now)
+
+    def _look_at_peers(self, now: float) -> None:
+        node, period = self._node, self._node.config.check_seconds
         for name, peer in list(node.peers.items()):
             try:
                 if is_due(peer.check_at, now, period):
@@ -69,15 +97,6 @@ class Checking:
                         self._tell(peer, now)
             except FAULTS as fault:
                 self.impossible_for(fault, name, now)
-        if is_due(self.check_at, now, period):
-            self.check_at = now + period
-            node.bring(Examine(), now)
-            node.derive()
-            node.dialing.derive()
-            self._look_at_lines(now)
-            if _found(structure_findings(node, now)) != set():
-                node.counts[CONTRADICTION] += 1
-                self._derive(now)
 
     def _tell(self, peer: Peer, now: float) -> None:
         """Tell the other end how far this side is, in both directions."""
@@ -98,6 +117,53 @@ class Checking:
             node.counts[CONTRADICTION] += 1
             what = "nobody was to check this" if found is None else found.what
             node.close(line, Goodbye(PROTOCOL, what), now)
+
+    # What cannot even be compared
+
+    def look_for_strangers(self, now: float) -> None:
+        """Sort out names, before the broker is told of somebody under a wrong one."""
+        if has_strangers(self._node):
+            self.screen(now)
+
+    def screen(self, now: float) -> None:
+        """Sort out what is kept among peers and lines and is not what such things are."""
+        node, found = self._node, 0
+        for line in drop_strays(node):
+            found += 1
+            self._cut(line, now)
+        for number, line in list(node.lines.items()):
+            if refit_line(number, line, now):
+                found += 1
+                self._end_line(line, line.peer, now)
+        for name, peer in list(node.peers.items()):
+            was_wrong, is_over = refit_peer(node, name, peer)
+            found += was_wrong
+            if is_over:
+                self._end_line(peer.line, peer, now)
+        if found:
+            node.counts[CONTRADICTION] += found
+            self.suspect(now)
+
+    # What may be missing
+
+    def suspect(self, now: float) -> None:
+        """This side was spoilt: tell everybody, now and when the tree changes soon."""
+        self.owes_report = True
+        self.suspect_until = now + self._suspicion_seconds
+
+    def tree_changed(self, now: float) -> None:
+        """Other links are part of the tree: perhaps one that was forgotten."""
+        if not is_due(self.suspect_until, now, self._suspicion_seconds):
+            self.owes_report = True
+
+    @property
+    def _suspicion_seconds(self) -> float:
+        """How long it takes to dial a link and to bring it into the tree, after the next look."""
+        config = self._node.config
+        delay = max(config.stabilization.delay_max, DELAY_SECONDS_MIN)
+        timing = Timing(config.tree, delay)
+        tree = timing.age_max(inf) + timing.hold_seconds(inf) + config.tree.seek_seconds
+        return config.check_seconds + HANDSHAKE_SECONDS + tree
 
     # Looking
 
@@ -180,15 +246,20 @@ class Checking:
             if one is not None and one.line is not None:
                 node.membership.lose(one, now)
         if line is not None:
-            line.peer, line.out = None, []
-            line.state, line.ended_at = LineState.CLOSING, now
-            node.admission.forget(line)
-            node.do(Abort(line.number, "what is known of this connection makes no sense"))
+            self._cut(line, now)
+
+    def _cut(self, line: Line, now: float) -> None:
+        """End a connection that belongs to nobody."""
+        line.peer, line.out = None, []
+        line.state, line.ended_at = LineState.CLOSING, now
+        self._node.admission.forget(line)
+        self._node.do(Abort(line.number, "what is known of this connection makes no sense"))
 
     def _derive(self, now: float) -> None:
         """Derive again what is kept beside peers and lines."""
         node = self._node
         node.derive()
+        self.screen(now)
         for name in [name for name in node.broker.clients if name not in node.peers]:
             node.bring(ClientDown(name), now)
         for name, neighbour in list(node.broker.neighbours.items()):
@@ -198,7 +269,7 @@ class Checking:
         node.membership.derive(now)
         node.keepalive.derive(now)
         node.admission.derive(now)
-        node.dialing.derive()
+        node.dialing.derive(now)
 
     # What cannot happen
 
@@ -208,10 +279,11 @@ class Checking:
         What came over the line may have been handled in part, so its stream ends in any case.
         """
         self._count(fault, now)
-        peer = None if line is None else line.peer
+        peer = None if line is None or type(line.peer) is not Peer else line.peer
         try:
             self._node.derive()
             self._node.bring(Examine(), now)
+            self.screen(now)
             self._look_at_all(now)
             if peer is not None and node_has(self._node, peer) and not peer.is_over:
                 self._end_stream(peer.name, peer, now)
@@ -239,6 +311,7 @@ class Checking:
         if node.config.raises_faults:
             raise fault
         node.counts["impossible"] += 1
+        self.suspect(now)
         if is_due(self.forgive_at, now, period):
             self.forgive_at, self.raised = now + period, 0
         self.raised += 1

@@ -8,16 +8,13 @@ All else follows from them, and is derived again.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sapwood.protocol.link.handing import HandingOver
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Peer
 from sapwood.protocol.link.states import LineState, TargetState
-from sapwood.protocol.link.stopping import Stopping
 
 if TYPE_CHECKING:
     from sapwood.protocol.node import Node
@@ -144,29 +141,3 @@ def structure_findings(node: Node, now: float | None) -> Iterator[Finding]:
 def _sorted(names: Iterable[object]) -> list[str]:
     """Names in their order, whatever a fault has made of them."""
     return sorted(map(str, names))
-
-
-def drop_strays(node: Node) -> None:
-    """Forget what is kept among peers and lines and is neither; count only what can be counted.
-
-    A peer that is kept under two names is the one that it says it is.
-    """
-    strays: list[tuple[dict[Any, Any], type, type]] = [
-        (node.peers, str, Peer),
-        (node.lines, int, Line),
-    ]
-    for kept, named, kind in strays:
-        for key in [
-            key for key, one in kept.items() if type(key) is not named or type(one) is not kind
-        ]:
-            del kept[key]
-    for name, peer in list(node.peers.items()):
-        if name != peer.name and node.peers.get(peer.name) is peer:
-            del node.peers[name]
-    counts: object = node.counts
-    if type(counts) is not Counter or {*map(type, counts.values())} - {int}:
-        node.counts = Counter()
-    if node.stopping is not None and type(node.stopping) is not Stopping:
-        node.stopping = None
-    if node.handing is not None and type(node.handing) is not HandingOver:
-        node.handing = None

@@ -18,6 +18,7 @@ from random import Random
 from typing import TYPE_CHECKING, Final
 
 from sapwood.protocol.due import is_due
+from sapwood.protocol.fitting import COUNT, FLAG, NOTHING, TEXT, TIME, Kinds, misfits
 from sapwood.protocol.link.handing import HandingOver
 from sapwood.protocol.link.handshake import (
     ALREADY_LINKED,
@@ -98,6 +99,22 @@ class Target:
         if state is not None:
             self.state = state
         return state is not None
+
+
+TARGET_KINDS: Final[Kinds] = {
+    "address": TEXT,
+    "at": TIME,
+    "delay": TIME,
+    "dial": COUNT,
+    "has_joined": FLAG,
+    "has_linked": FLAG,
+    "hello": (Hello, NOTHING),
+    "is_sought": FLAG,
+    "line": COUNT,
+    "peer": TEXT,
+    "problem": TEXT,
+    "state": (TargetState,),
+}
 
 
 class Dialing:
@@ -183,19 +200,21 @@ class Dialing:
     def _joins_all(self) -> bool:
         """Whether those to be joined are the first targets, and all others were sought."""
         joins = self._node.config.joins
+        if type(self.targets) is not list or not all(map(_is_target, self.targets)):
+            return False
         own, others = self.targets[: len(joins)], self.targets[len(joins) :]
         if tuple(target.address for target in own) != joins:
             return False
-        return all(target.is_sought is False for target in own) and all(
-            target.is_sought is True and type(target.address) is str for target in others
+        return not any(target.is_sought for target in own) and all(
+            target.is_sought for target in others
         )
 
-    def derive(self) -> None:
+    def derive(self, now: float) -> None:
         """Begin anew with targets that cannot be as they are."""
-        if type(self._dials) is not int:
-            self._dials = 0
+        self._believe_dials()
         if not self._joins_all():
             self.targets = self._new_targets()
+            self.tick(now)
         for target in self.targets:
             if target.state is TargetState.GIVEN_UP and self._may_not_give_up(target):
                 target.state = TargetState.WAITING
@@ -217,11 +236,17 @@ class Dialing:
         if self._is_linked(target):
             self._linked(target, "found")
         elif self._is_known(target) or not self._is_entering():
+            self._believe_dials()
             self._dials += 1
             target.advance("turn")
             target.dial = self._dials
             target.at = now + HANDSHAKE_SECONDS
             self._node.do(Dial(target.dial, target.address))
+
+    def _believe_dials(self) -> None:
+        """Attempts have numbers above zero: others are taken for those of somebody who dialled."""
+        if type(self._dials) is not int or self._dials < 0:
+            self._dials = 0
 
     def _is_known(self, target: Target) -> bool:
         """Whether the broker there is a neighbour, so that this is no new way into the tree."""
@@ -472,6 +497,10 @@ class Dialing:
             node.membership.come_back(known, line, 0, welcome.credit, now, in_place=in_place)
         else:
             node.close(line, Goodbye(REPLACED, "there is a connection already"), now)
+
+
+def _is_target(one: object) -> bool:
+    return type(one) is Target and not misfits(one, TARGET_KINDS)
 
 
 def _offered(hello: Hello, welcome: Welcome) -> list[int]:

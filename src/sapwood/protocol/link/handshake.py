@@ -223,6 +223,9 @@ REPLACED = "replaced"
 ALREADY_LINKED = "already-linked"
 OUTSIDE_TREE = "outside-tree"
 """The link is no part of the tree any more; it may be begun anew, as a candidate."""
+RENEGOTIATE = "renegotiate"
+"""Code of a goodbye: the sender does not know any more what was agreed on in the handshake, so it
+wants another one; the stream goes on."""
 CONTRADICTION = "contradiction"
 """Code of a goodbye: the two sides of the stream contradict each other, so both begin a new one."""
 

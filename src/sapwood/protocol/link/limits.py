@@ -133,6 +133,13 @@ class ClientLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             "that is silent for three times as long is sent away.",
         ),
     ] = 30.0
+    subscriptions_max: Annotated[
+        int, Meta(ge=1, description="Subscriptions and advertisements that a client may have.")
+    ] = 20_000
+    subscription_bytes: Annotated[
+        int,
+        Meta(ge=_KIB, description="What the filters of a client may take together, as text."),
+    ] = 8 * 2**20
     slow_policy: Annotated[
         SlowPolicy,
         Meta(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from sapwood.errors import FrameError
 from sapwood.protocol.faults import FAULTS
+from sapwood.protocol.fitting import ANY, COUNT, FLAG, NOTHING, TEXT, TIME, Kinds
 from sapwood.protocol.link.handshake import LINK_CODEC, SILENCE_SECONDS_MAX, Ack, LinkMessage
 from sapwood.protocol.link.states import LINE, LineState, following
 from sapwood.wire.frames import CONTROL, HEADER, HEADER_SIZE, LINK
@@ -178,6 +179,7 @@ class Line:
 
         If something is wrong, `problem` says what, and nothing behind it is looked at.
         """
+        self.problem = ""
         if self.rest:
             self.rest.append(data)
             self.rest_size += len(data)
@@ -208,6 +210,30 @@ class Line:
             _split_mixed(whole, pieces)
         elif frames:
             pieces.append(Frames(whole, frames, end - control_bytes))
+
+
+LINE_KINDS: Final[Kinds] = {
+    "address": TEXT,
+    "certificate": (tuple, NOTHING),
+    "ended_at": TIME,
+    "has_no_credit": FLAG,
+    "heard_at": TIME,
+    "lingers": FLAG,
+    "needed": COUNT,
+    "number": COUNT,
+    "out": (list,),
+    "peer": ANY,
+    "ping_at": TIME,
+    "problem": TEXT,
+    "rest": (list,),
+    "rest_since": TIME,
+    "rest_size": COUNT,
+    "silence": TIME,
+    "since": TIME,
+    "state": (LineState,),
+    "wrote_at": TIME,
+}
+"""A peer is looked for among those that there are (``consistency``)."""
 
 
 def lone_ack(data: bytes) -> Ack | None:

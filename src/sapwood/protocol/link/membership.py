@@ -34,14 +34,11 @@ from sapwood.protocol.link import notes
 from sapwood.protocol.link.agreeing import (
     agree,
     is_candidate,
-    is_same_kind,
     let_go,
     link_problems,
 )
-from sapwood.protocol.link.channel import Channel
-from sapwood.protocol.link.consistency import drop_strays
+from sapwood.protocol.link.channel import Channel, ChannelLimits
 from sapwood.protocol.link.handshake import (
-    CONTRADICTION,
     COUNT_MAX,
     OUTSIDE_TREE,
     REPLACED,
@@ -104,6 +101,7 @@ class Membership:
         """Other links are part of the tree, or another neighbour is the parent."""
         self._mirror_tree()
         self.remember()
+        self._node.checking.tree_changed(now)
         notes.tree_changed(self._node)
         self._node.dialing.tick(now)
 
@@ -113,9 +111,11 @@ class Membership:
             self._mirror_place(peer)
 
     def _mirror_place(self, peer: Peer) -> None:
-        neighbours = self._node.broker.neighbours
-        if not peer.is_client and BEACONS in peer.features and peer.name in neighbours:
-            peer.in_tree = neighbours.is_in_tree(peer.name)
+        neighbour = self._node.broker.neighbours.get(peer.name)
+        if neighbour is None or peer.is_client:
+            return
+        if BEACONS in peer.features or BEACONS in neighbour.features:
+            peer.in_tree = neighbour.in_tree
 
     # Coming
 
@@ -124,11 +124,14 @@ class Membership:
         return Peer(said, self._new_channel(is_client=said.is_client))
 
     def _new_channel(self, *, is_client: bool) -> Channel:
-        config = self._node.config
-        limits = config.limits(is_client=is_client)
-        channel = Channel(limits.channel(), splits_runs=is_client and config.recording)
+        limits = self.channel_limits(is_client=is_client)
+        channel = Channel(limits, splits_runs=is_client and self._node.config.recording)
         channel.window = self._node.credit.window(is_client=is_client)
         return channel
+
+    def channel_limits(self, *, is_client: bool) -> ChannelLimits:
+        """How much a stream may hold."""
+        return self._node.config.limits(is_client=is_client).channel()
 
     def resumes(self) -> tuple[Resume, ...]:
         """The streams to neighbours, for a hello to any of them.
@@ -231,11 +234,7 @@ class Membership:
     def call_roll(self, now: float) -> None:
         """See to it that the broker knows who is here, and nobody else."""
         node, peers = self._node, self._node.peers
-        drop_strays(node)
-        for name, peer in peers.items():
-            if not is_same_kind(node, name, peer):  # the entries of the broker are of that kind
-                node.counts[CONTRADICTION] += 1
-                peer.is_client = name in node.broker.clients
+        node.checking.screen(now)
         clients = tuple(name for name, one in peers.items() if one.is_client)
         node.client_count = len(clients)
         self._mirror_tree()
@@ -311,8 +310,9 @@ class Membership:
             self._node.bring(NotificationsMissed(peer.name, 0), now)
 
     def has_had(self, name: str) -> bool:
-        """Whether a broker was a neighbour in the tree when that was last looked at."""
-        return name in self._remembered.neighbours
+        """Whether a broker was a neighbour in the tree when that was last looked at, if known."""
+        remembered: object = self._remembered
+        return type(remembered) is not Remember or name in remembered.neighbours
 
     def forget_everything(self) -> None:
         """Begin anew: nobody is here."""

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
+from sapwood.protocol.fitting import (
+    COUNT,
+    FLAG,
+    NOTHING,
+    TEXT,
+    TEXTS,
+    TIME,
+    TIME_OR_NOTHING,
+    Kinds,
+    Parts,
+)
 from sapwood.protocol.link.channel import Channel
 from sapwood.protocol.link.line import Line
 
@@ -157,3 +170,47 @@ class Peer:
         """Whether nothing has come over the stream, and nothing has arrived."""
         channel = self.channel
         return not self.is_over and channel.received == 0 and channel.acknowledged == 0
+
+
+PEER_KINDS: Final[Kinds] = {
+    "addresses": TEXTS,
+    "away_since": TIME_OR_NOTHING,
+    "broken_in": COUNT,
+    "broken_out": COUNT,
+    "channel": (Channel,),
+    "check_at": TIME,
+    "claimed_again": (set, NOTHING),
+    "congested_since": TIME_OR_NOTHING,
+    "ended_orderly": FLAG,
+    "expects_us": FLAG,
+    "features": TEXTS,
+    "former": COUNT,
+    "frames_in": COUNT,
+    "frames_in_at_silence": COUNT,
+    "frames_out": COUNT,
+    "frames_seen": COUNT,
+    "given_up_seen": COUNT,
+    "has_moved": FLAG,
+    "heard_at": TIME,
+    "holders": (dict,),
+    "holds": (dict,),
+    "homes": Parts(tuple),
+    "in_tree": FLAG,
+    "is_client": FLAG,
+    "is_condemned": FLAG,
+    "is_over": FLAG,
+    "line": (Line, NOTHING),
+    "lost_there": COUNT,
+    "name": TEXT,
+    "order": COUNT,
+    "progress_at": TIME,
+    "refresh_seconds": TIME,
+    "routing": TEXT,
+    "secret": TEXT,
+    "session": COUNT,
+    "slow_policy": TEXT,
+    "streams": COUNT,
+}
+
+STREAM_FIELDS: Final = frozenset({"channel", "features", "is_over", "name", "secret", "session"})
+"""Without these nobody knows whose stream it is, or how it goes on: it begins anew."""

@@ -27,6 +27,7 @@ def reload(node: Node, event: Reload, now: float) -> None:
     node.config = msgspec.structs.replace(node.config, **changed)
     node.broker.reload(node.config.broker())
     for peer in list(node.peers.values()):
+        peer.channel.limit(node.membership.channel_limits(is_client=peer.is_client))
         reason = _objection(node, peer)
         if reason:
             node.counts["refused"] += 1

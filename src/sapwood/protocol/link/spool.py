@@ -379,6 +379,9 @@ class MemorySpool:
         control = sum(len(run.data) for run in runs if run.data is not None and not run.size)
         if control != self.control_size:
             yield f"{control} bytes of control messages kept, {self.control_size} counted"
+        kept = sum(len(run.data) for run in runs if run.data is not None)
+        if kept != size + control:
+            yield f"{kept} bytes kept, {size + control} should be"
 
 
 def _run_problems(runs: Sequence[FrameRun]) -> Iterator[str]:

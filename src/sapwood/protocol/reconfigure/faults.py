@@ -151,6 +151,7 @@ class Undoing(Holding):
     def neighbour_gone(self, neighbour: str, now: float) -> list[Effect]:
         """Without the new link nobody can turn."""
         self.deaf.pop(neighbour, None)
+        self.parts.pop(neighbour, None)
         ring = self.ring
         if ring is None or neighbour != ring.new:
             return []

@@ -25,13 +25,10 @@ def misfit(core: Core, path: tuple[str, ...], k: int, source: str) -> str:
     place = path.index(core.id)
     if source != (path[place - 1] if place else ""):
         return "the lock comes from somewhere else"
-    for other in (place - 1, place + 1):
-        if 0 <= other < n:
-            neighbour = core.neighbours.get(path[other])
-            if neighbour is None or not neighbour.in_tree:
-                return f"{path[other]} is no neighbour in the tree"
-            if neighbour.is_withheld or not neighbour.is_connected:
-                return f"{path[other]} cannot be reached"
+    inside = [path[other] for other in (place - 1, place + 1) if 0 <= other < n]
+    unfit = next(filter(None, (_unfit(core, name) for name in inside)), "")
+    if unfit:
+        return unfit
     if place in (0, n - 1):
         new = path[n - 1 - place]
         candidate = core.neighbours.get(new)
@@ -40,6 +37,16 @@ def misfit(core: Core, path: tuple[str, ...], k: int, source: str) -> str:
         if candidate.in_tree:
             return f"{new} is a neighbour in the tree already"
     return _mixture(core, path, place)
+
+
+def _unfit(core: Core, name: str) -> str:
+    """Why there can be no change over the link to a neighbour in the tree."""
+    neighbour = core.neighbours.get(name)
+    if neighbour is None or not neighbour.in_tree:
+        return f"{name} is no neighbour in the tree"
+    if neighbour.is_withheld or not neighbour.is_connected:
+        return f"{name} cannot be reached"
+    return f"{name} does not keep up with what is sent to it" if neighbour.is_congested else ""
 
 
 def _mixture(core: Core, path: tuple[str, ...], place: int) -> str:

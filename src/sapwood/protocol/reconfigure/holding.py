@@ -23,7 +23,16 @@ from sapwood.protocol.machine import Machine
 from sapwood.protocol.messages import CODEC, ClientMoved, ClientsAt, Message
 from sapwood.protocol.reconfigure import ways
 from sapwood.protocol.reconfigure.colouring import coloured, count_notifications, is_gray, pieces
-from sapwood.protocol.reconfigure.messages import COMPLETED, UNDONE, Ask, Done, Outcome, Paint, Undo
+from sapwood.protocol.reconfigure.messages import (
+    COMPLETED,
+    UNDONE,
+    Ask,
+    Done,
+    Outcome,
+    Paint,
+    TablePart,
+    Undo,
+)
 from sapwood.protocol.reconfigure.rooting import Rooting
 from sapwood.protocol.reconfigure.state import Ring
 from sapwood.protocol.restoration import Restoration
@@ -107,6 +116,8 @@ class Holding(Machine):
         when they could have sent it."""
         self.recent: dict[str, float] = {}
         """Neighbours with whom a change has ended here, and when: for them it may go on."""
+        self.parts: dict[str, list[TablePart]] = {}
+        """By neighbour: the tables of which not all is here yet."""
         self.initiator: Ended | None = None
         self._hub = hub
         self._waves = waves
@@ -282,6 +293,7 @@ class Holding(Machine):
     def _leave(self, ring: Ring, outcome: Outcome, reason: str, now: float) -> list[Effect]:
         """The change is over here; its edges are frozen until `_thaw`."""
         self.ring = None
+        self.parts.clear()
         self.core.forwarding.forget_publishers()
         self._finish(ring.change, outcome)
         self._rooting.unlock()
@@ -354,6 +366,10 @@ class Holding(Machine):
             "finished": dict(sorted(self.finished.items())),
             "joined": dict(sorted(self.joined.items())),
             "stayed": dict(sorted(self.stayed.items())),
+            "parts": {
+                name: [msgspec.to_builtins(one) for one in kept]
+                for name, kept in sorted(self.parts.items())
+            },
             "deaf": {name: list(one) for name, one in sorted(self.deaf.items())},
         }
 

@@ -114,6 +114,13 @@ class Prepare(MessageBase, frozen=True):
     """Where the first of the path can be dialled."""
 
 
+class TablePart(MessageBase, frozen=True):
+    """Part of tables that are too large for one frame; the message behind has the rest."""
+
+    change: Name
+    tables: EdgeTables
+
+
 class Lock(MessageBase, frozen=True):
     """The receiver takes part in a change; beyond the old link it brings the table from there."""
 
@@ -205,6 +212,7 @@ ChangeMessage: TypeAlias = (
     | ChangeEnded
     | LeaveTree
     | Prepare
+    | TablePart
     | Lock
     | Collect
     | Offer

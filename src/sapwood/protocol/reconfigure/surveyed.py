@@ -6,7 +6,7 @@ in no change; all others can, so that a site which is offline for hours stops no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sapwood.errors import PlanError
 from sapwood.protocol.messages import BrokerReport
@@ -41,8 +41,8 @@ def dialling_of(reports: Sequence[BrokerReport]) -> CanDial:
 
 
 def check_present(reports: Sequence[BrokerReport], steps: Sequence[Exchange]) -> None:
-    """Refuse steps in which somebody takes part who did not answer."""
-    answered = {report.id for report in reports}
+    """Refuse steps in which somebody takes part who did not answer, or cannot take part."""
+    answered = {report.id: report for report in reports}
     for step in steps:
         absent = [name for name in step.ring if name not in answered]
         if absent:
@@ -50,3 +50,27 @@ def check_present(reports: Sequence[BrokerReport], steps: Sequence[Exchange]) ->
                 f"{step} needs {', '.join(absent)}, who cannot be reached; "
                 "wait until they are back, or choose a change without them"
             )
+        _check_able(answered, step)
+
+
+def _check_able(reports: Mapping[str, BrokerReport], step: Exchange) -> None:
+    """Refuse a step for brokers that cannot take part, or links that would hold its waves up.
+
+    The messages of a change go behind what waits for a neighbour, so it would not end in time.
+    """
+    there = [reports[name] for name in step.ring if name in reports]
+    unable = [one for one in there if not one.can_change]
+    if unable:
+        names = ", ".join(f"{one.id} ({one.release or 'release unknown'})" for one in unable)
+        raise PlanError(
+            f"{step} needs {names}, whose release cannot take part in changes; "
+            "upgrade it, or choose a change without it"
+        )
+    neighbours = {name: step.ring[max(0, at - 1) : at + 2] for at, name in enumerate(step.ring)}
+    slow = [(one.id, name) for one in there for name in one.congested if name in neighbours[one.id]]
+    if slow:
+        sender, receiver = slow[0]
+        raise PlanError(
+            f"{step} needs the link {sender}-{receiver}, and {receiver} does not keep up with what "
+            f"{sender} sends; try again when the load is lower"
+        )

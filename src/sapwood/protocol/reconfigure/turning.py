@@ -17,7 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import CloseLink, Effect, Send, Withhold
@@ -37,14 +39,19 @@ from sapwood.protocol.reconfigure.messages import (
     Lock,
     Offer,
     Paint,
+    TablePart,
     Turn,
     Undo,
 )
+from sapwood.protocol.reconfigure.parts import PARTS_MAX, divided, joined
 from sapwood.protocol.reconfigure.state import Ring
 from sapwood.protocol.reconfigure.tables import install, retell, settle, tables_for
 
-OVER_CANDIDATES: Final = (Offer, Accept, Undo, Ask, Done)
+OVER_CANDIDATES: Final = (TablePart, Offer, Accept, Undo, Ask, Done)
 """Messages that are taken over a link outside the tree."""
+
+TableMessage: TypeAlias = Lock | Collect | Offer | Accept | Turn
+"""Messages that bring tables."""
 
 
 class Turning(Undoing):
@@ -53,6 +60,7 @@ class Turning(Undoing):
     def from_neighbours(self) -> Mapping[type, MessageHandler]:
         """The waves."""
         return {
+            TablePart: self._parted,
             Lock: self._locked,
             Collect: partial(self._in_ring, self._collected),
             Offer: partial(self._in_ring, self._offered),
@@ -120,6 +128,7 @@ class Turning(Undoing):
         core = self.core
         refusal = self._refusal(message.change, message.path, message.k, source, message)
         if refusal:
+            self.parts.pop(source, None)
             undo = Send(source, Undo(message.change, f"{core.id}: {refusal}"))
             return [undo, *self.make_way(message.path, refusal, now)]
         place = message.path.index(core.id)
@@ -142,7 +151,7 @@ class Turning(Undoing):
             if lock is not None and lock.tables is not None:
                 effects += self._install(ring, ring.down, lock.tables)
             return [*effects, *self._collect(ring, now)]
-        effects = [self._say(ring.down, self._next_lock(ring))]
+        effects = self._bring(ring.down, self._next_lock(ring))
         return [*effects, *self._collect(ring, now)] if ring.is_bottom else effects
 
     def _next_lock(self, ring: Ring) -> Lock:
@@ -166,8 +175,29 @@ class Turning(Undoing):
         effects = self._install(ring, source, message.tables)
         return [*effects, *self._collect(ring, now)]
 
+    def _bring(self, neighbour: str, message: TableMessage) -> list[Effect]:
+        """Send a message with tables, behind parts of them if they are too large for a frame."""
+        if message.tables is None:
+            return [self._say(neighbour, message)]
+        *parts, last = divided(message.tables)
+        sent = [self._say(neighbour, TablePart(message.change, one)) for one in parts]
+        return [*sent, self._say(neighbour, msgspec.structs.replace(message, tables=last))]
+
+    def _parted(self, source: str, message: TablePart, now: float) -> list[Effect]:
+        """Keep a part of tables until the message is here that they belong to."""
+        kept = self.parts.get(source, [])
+        if kept and kept[0].change != message.change:
+            kept = []
+        if len(kept) >= PARTS_MAX:
+            return self.core.drops.count(Drop.MALFORMED, source)
+        self.parts[source] = [*kept, message]
+        return []
+
     def _install(self, ring: Ring, neighbour: str, tables: EdgeTables) -> list[Effect]:
         ring.tabled[neighbour] = None
+        kept = self.parts.pop(neighbour, [])
+        if kept and kept[0].change == ring.change:
+            tables = joined([*(one.tables for one in kept), tables])
         return install(self.core, ring, neighbour, tables)
 
     def _collect(self, ring: Ring, now: float) -> list[Effect]:
@@ -181,12 +211,12 @@ class Turning(Undoing):
             offer = Offer(
                 ring.change, tables_for(self.core, ring, ring.up), self._rooting.told(ring, now)
             )
-            return [self._say(ring.up, offer)]
+            return self._bring(ring.up, offer)
         if ring.is_left:
             tables = tables_for(self.core, ring, ring.up)
             moved = tuple(ring.crossed)
-            return [self._say(ring.up, Collect(ring.change, tables, ring.is_root_left, moved))]
-        return [self._say(ring.up, self._next_lock(ring))]
+            return self._bring(ring.up, Collect(ring.change, tables, ring.is_root_left, moved))
+        return self._bring(ring.up, self._next_lock(ring))
 
     # Turning
 
@@ -209,7 +239,7 @@ class Turning(Undoing):
         self._rooting.take(ring, ring.offer.way, now)
         accept = Accept(ring.change, tables, self._rooting.told(ring, now))
         effects = self._open(ring, ring.offer)
-        told = [self._say(ring.up, accept), *ways.marks(self.core, ring)]
+        told = [*self._bring(ring.up, accept), *ways.marks(self.core, ring)]
         return [*effects, *told, *self._turn(ring, now)]
 
     def _accepted(self, ring: Ring, source: str, message: Accept, now: float) -> list[Effect]:
@@ -239,7 +269,7 @@ class Turning(Undoing):
             return self._pass_flush(ring, now)
         if not ring.is_bottom:
             tables = tables_for(self.core, ring, ring.down)
-            return [self._say(ring.down, Turn(ring.change, tables, self._rooting.told(ring, now)))]
+            return self._bring(ring.down, Turn(ring.change, tables, self._rooting.told(ring, now)))
         if not ring.is_decider:
             return [self._say(ring.down, Flush(ring.change))]
         return self._commit(ring, now) if ring.is_flushed else []

@@ -95,7 +95,7 @@ class EdgeTables:
             if filter is None:
                 effects += self._core.drops.count(Drop.MALFORMED, source)
                 continue
-            if self._core.claim_refusal(source, kind, filter):
+            if self._core.claim_refusal(source, kind, entry_id, filter):
                 effects += self._core.drops.count(Drop.REFUSED, source)
                 continue
             told.add(entry_id)

@@ -155,7 +155,7 @@ class Evaluation:
             self._subscribe()
         self._arrive()
         self._publish()
-        self.network.kernel.run(0.0)
+        self.network.kernel.run(0.5)  # everybody was told what is wanted at first
         seconds: list[Second] = []
         before, decided = self._carried(), self._decided()
         self._simple = self._flooding = 0

@@ -7,7 +7,6 @@ import math
 
 import pytest
 
-from sapwood.errors import ParameterError
 from sapwood.protocol.config import BrokerConfig
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import Effect, OpenLink, Send
@@ -174,12 +173,3 @@ def test_only_what_concerns_clients_is_remembered_unless_set_otherwise() -> None
         made.handle(ControlReceived("C", Subscribe("s", "job = 1")), 0.0)
         made.handle(FramesReceived("A", published()), 0.1)
         assert len(made.exploring.recent) == expected
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("broadcast_interval", 0.0), ("horizon", 0), ("hysteresis", 1.0), ("update_interval", -1.0)],
-)
-def test_settings_that_make_no_sense_are_refused(name: str, value: float) -> None:
-    with pytest.raises(ParameterError, match=name):
-        HeuristicSettings(**{name: value})  # type: ignore[arg-type]

@@ -1,0 +1,160 @@
+"""Random changes of the tree, one after the other: exchanges, swaps and brokers that leave.
+
+Links are exchanged and swapped at random, and every so often a broker at the edge leaves; its
+process ends, is started again, and joins. Meanwhile the others go on changing. Whoever is asked is
+drawn, too: it may be the broker that is to leave.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from random import Random
+from typing import Final, NamedTuple
+
+from sapwood.bench.live.clients import Clients
+from sapwood.bench.live.network import LiveNetwork
+from sapwood.errors import BenchmarkError, RefusedError
+from sapwood.protocol.reconfigure.asking import EXCHANGE, REMOVE, SWAP, TreeChangeEnded, Wish
+from sapwood.protocol.reconfigure.messages import COMPLETED
+from sapwood.protocol.reconfigure.surveyed import tree_of
+from sapwood.protocol.tree import Link, Topology
+
+WEIGHTS: Final[dict[Wish, float]] = {EXCHANGE: 0.57, SWAP: 0.38, REMOVE: 0.05}
+"""How often each kind is drawn."""
+
+MOVES: Final[dict[Wish, float]] = {EXCHANGE: 0.6, SWAP: 0.4}
+"""The same without brokers that leave: a process that starts disturbs what is measured."""
+
+_ATTEMPTS_MAX: Final = 20
+"""How often in a row something may be refused before it is a failure."""
+
+
+class Wanted(NamedTuple):
+    """What is asked for."""
+
+    wish: Wish
+    links: tuple[Link, ...] = ()
+    broker: str = ""
+
+    def __str__(self) -> str:
+        what = self.broker or " → ".join(f"{one}-{other}" for one, other in self.links)
+        return f"{self.wish} {what}"
+
+
+class Change(NamedTuple):
+    """What was asked for, when it happened, and the trees before and after it."""
+
+    wanted: Wanted
+    outcome: str
+    reason: str
+    began: float
+    """When the change itself began: what is looked at and planned before stops nobody."""
+    ended: float
+    messages: int
+    before: Topology
+    after: Topology
+    """As far as it follows from what was asked."""
+
+
+class Changes:
+    """Changes the tree of a network with clients at work."""
+
+    def __init__(self, network: LiveNetwork, clients: Clients, random: Random) -> None:
+        self.network = network
+        self.clients = clients
+        self.done: list[Change] = []
+        """Those that were completed."""
+        self.refusals: Counter[str] = Counter()
+        """Reasons why something was not done, and how often."""
+        self.returns = 0
+        """How often a broker has joined again."""
+        self._random = random
+        self._returning: asyncio.Task[None] | None = None
+
+    async def run(self, count: int, weights: dict[Wish, float]) -> None:
+        """Carry out so many changes."""
+        wanted = len(self.done) + count
+        failures = 0
+        while len(self.done) < wanted:
+            change = await self.one(weights)
+            if change.outcome == COMPLETED:
+                failures = 0
+                continue
+            failures += 1
+            if failures > _ATTEMPTS_MAX:
+                raise BenchmarkError(f"{change.wanted}, {failures} times: {change.reason}")
+        await self.all_back()
+
+    async def all_back(self) -> None:
+        """Wait until everybody has joined again, with clients."""
+        if self._returning is not None:
+            await self._returning
+            self._returning = None
+
+    async def one(self, weights: dict[Wish, float]) -> Change:
+        """Ask for one change, and let a broker that has left come back."""
+        (wish,) = self._random.choices(list(weights), list(weights.values()))
+        if wish == REMOVE:
+            await self.all_back()  # one is away at a time: another may be the one it joins
+        tree = await self.tree()
+        wanted = self._draw(tree, wish)
+        if wish == REMOVE:
+            self.clients.gone(wanted.broker)
+        bus = self._random.choice([one.bus for one in self.clients.publishers.values()])
+        try:
+            answer = await bus.change_tree(wanted.wish, wanted.links, wanted.broker)
+        except RefusedError as problem:
+            answer = TreeChangeEnded(0, "refused", str(problem))
+        change = _change(wanted, answer, tree)
+        if change.outcome == COMPLETED:
+            self.done.append(change)
+        else:
+            self.refusals[f"{wanted.wish}: {change.outcome}: {change.reason}"] += 1
+        if wanted.wish == REMOVE and change.outcome == "refused":
+            self.clients.stayed(wanted.broker)
+        elif wanted.wish == REMOVE:
+            self._returning = asyncio.create_task(self._come_back(wanted.broker))
+        return change
+
+    async def _come_back(self, broker: str) -> None:
+        """A broker has left, or was to leave: let it come back with clients of its own."""
+        status = await self.network.ended(broker)
+        if status:
+            words = self.network[broker].last_words
+            raise BenchmarkError(f"broker {broker} ended with {status}; it said: {words}")
+        await self.network.restart(broker)
+        await self.clients.renew(broker)
+        self.returns += 1
+
+    async def tree(self) -> Topology:
+        """The tree as it is."""
+        bus = self._random.choice([one.bus for one in self.clients.publishers.values()])
+        return tree_of((await bus.survey()).brokers)
+
+    def _draw(self, tree: Topology, wish: Wish) -> Wanted:
+        if wish == REMOVE:
+            return Wanted(wish, broker=self._random.choice(tree.leaves()))
+        while True:
+            left, right = self._random.sample(tree.brokers, 2)
+            path = tree.path(left, right)
+            if wish == SWAP and len(path) == 3:
+                return Wanted(wish, ((path[0], path[1]), (path[0], path[2])))
+            if wish == EXCHANGE and len(path) > 2:
+                place = self._random.randrange(len(path) - 1)
+                return Wanted(wish, ((path[place], path[place + 1]), (left, right)))
+
+
+def _change(wanted: Wanted, answer: TreeChangeEnded, before: Topology) -> Change:
+    ended = time.time()
+    seconds = sum(step.seconds for step in answer.steps)
+    after = before
+    if answer.outcome == COMPLETED and wanted.links:
+        old, new = wanted.links
+        kept = [link for link in before.links if set(link) != set(old)]
+        after = Topology(before.brokers, (*kept, new))
+    messages = sum(step.messages for step in answer.steps)
+    return Change(
+        wanted, answer.outcome, answer.reason, ended - seconds, ended, messages, before, after
+    )

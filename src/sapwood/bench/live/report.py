@@ -1,0 +1,122 @@
+"""`sapwood bench reconfiguration --live N`: changes of the tree of real processes, in tables.
+
+Twice: with the links of this machine, and with links of 30 ms.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from sapwood.bench.live.measuring import Length
+from sapwood.bench.live.run import LiveOutcome, LiveSize, change_under_load
+from sapwood.bench.registry import Options, Progress
+from sapwood.bench.report import Line, Report, Style, Table
+from sapwood.trace.judge.verdict import VIOLATIONS
+
+LONG_SECONDS: Final = 0.03
+"""How long a long link is."""
+
+RATIO_MAX: Final = 1.5
+"""How much longer a delivery may take during changes at the 99th percentile."""
+
+_THOROUGH: Final = LiveSize()
+_QUICK: Final = LiveSize(brokers=5, rate=500.0, measured=5)
+_SPARK_CHANGES: Final = 100
+"""From so many changes on, the traces are audited on Spark."""
+
+
+def sizes(options: Options) -> list[LiveSize]:
+    """What is run."""
+    size = (_QUICK if options.quick else _THOROUGH)._replace(changes=options.live)
+    return [size, size._replace(delay_seconds=LONG_SECONDS)]
+
+
+def run(options: Options, progress: Progress) -> Report:
+    """Change the tree under load, with short links and with long ones."""
+    outcomes = []
+    for size in sizes(options):
+        with tempfile.TemporaryDirectory() as folder:
+            outcomes.append(
+                asyncio.run(
+                    change_under_load(
+                        size,
+                        Path(folder),
+                        options.seed,
+                        progress,
+                        with_spark=size.changes >= _SPARK_CHANGES,
+                    )
+                )
+            )
+    return report(outcomes)
+
+
+def report(outcomes: Sequence[LiveOutcome]) -> Report:
+    """What was found, for people and machines."""
+    is_right = all(one.is_right for one in outcomes)
+    wrong = [text for one in outcomes for text in one.problems[:3]]
+    return Report(
+        figures={_name(one): one.for_machines for one in outcomes},
+        tables=[_counts(outcomes), *(_lengths(one) for one in outcomes if one.figures)],
+        notes=[
+            "Lost, repeated and out of order are (notification, client) pairs by the traces.",
+            f"Wanted: p99 during changes at most {RATIO_MAX} times that in quiet times between "
+            "them, over as many links; what others do on this machine is in both.",
+        ],
+        conclusion="Nothing was lost, repeated or out of order."
+        if is_right
+        else f"Something went wrong: {'; '.join(wrong) or 'see the table'}.",
+        is_right=is_right,
+    )
+
+
+def _name(outcome: LiveOutcome) -> str:
+    delay = outcome.size.delay_seconds
+    return f"links of {delay * 1000:.0f} ms" if delay else "links of this machine"
+
+
+def _counts(outcomes: Sequence[LiveOutcome]) -> Table:
+    lines = []
+    for one in outcomes:
+        cells = (
+            " + ".join(f"{count} {kind}" for kind, count in one.completed.items()),
+            f"{one.rate:,.0f}",
+            f"{one.counts['expected']:,}",
+            " / ".join(str(one.counts[kind]) for kind in VIOLATIONS),
+            f"{one.figures.throughput:.2f}" if one.figures else "",
+        )
+        lines.append(Line(_name(one), cells, Style.OWN))
+    columns = (
+        "changes",
+        "published/s",
+        "expected",
+        "lost / repeated / unwanted / FIFO / causal",
+        "rate beside the new link",
+    )
+    brokers = outcomes[0].size.brokers
+    return Table(f"{brokers} brokers, changes under load", columns, lines)
+
+
+def _lengths(outcome: LiveOutcome) -> Table:
+    assert outcome.figures is not None
+    kinds = {"all": outcome.figures.lengths, "not over the new link": outcome.figures.not_crossing}
+    lines = [
+        Line(f"{one.length} links, {kind}", _cells(one), Style.OWN)
+        for kind, found in kinds.items()
+        for one in found
+    ]
+    columns = ("quiet", "p99, ms", "during changes", "p99, ms", "ratio")
+    return Table(f"Deliveries, {_name(outcome)}", columns, lines)
+
+
+def _cells(one: Length) -> tuple[str, ...]:
+    return (
+        f"{one.quiet:,}",
+        f"{one.p99_quiet * 1000:.1f}",
+        f"{one.during:,}",
+        f"{one.p99_during * 1000:.1f}",
+        f"{one.ratio:.2f}",
+    )

@@ -1,0 +1,52 @@
+"""Deliveries are compared over the same lengths, and what crosses the new link is told apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.live.living import delivered, swapped
+from sapwood.bench.live import measuring
+from sapwood.bench.live.clients import Sample
+from sapwood.bench.live.measuring import Length, figures
+
+CHANGES = [swapped(10.0, 11.0)]
+
+
+@pytest.fixture(autouse=True)
+def _few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "SAMPLES_MIN", 1)
+
+
+def test_a_delivery_belongs_to_a_change_if_it_was_under_way_at_any_moment_of_it() -> None:
+    samples = [
+        delivered("A", "B", 9.0, 0.5),
+        delivered("A", "B", 9.8, 0.3),
+        delivered("A", "B", 10.9, 0.2),
+        delivered("A", "B", 11.1, 0.1),
+    ]
+    assert figures(samples, CHANGES).lengths == [Length(1, 2, 2, 0.5, 0.3)]
+
+
+def test_the_longer_of_both_ways_is_the_length_during_a_change() -> None:
+    """B to C is one link before and two after, A to C two before and one after."""
+    samples: list[Sample] = []
+    for source in "AB":
+        samples += [delivered(source, "C", at, 0.1) for at in (9.0, 12.0)]
+        samples.append(delivered(source, "C", 10.5, 0.3))
+    found = figures(samples, CHANGES)
+    assert found.lengths == [Length(2, 2, 2, 0.1, 0.3)]
+    assert found.ratio_max == pytest.approx(3.0)
+
+
+def test_what_crosses_the_new_link_is_told_apart() -> None:
+    samples = [delivered("A", other, at, 0.1) for other in "BC" for at in (9.0, 10.5, 12.0)]
+    assert figures(samples, CHANGES).not_crossing == [Length(1, 3, 1, 0.1, 0.1)]
+
+
+def test_throughput_is_that_of_pairs_that_do_not_cross() -> None:
+    changes = [swapped(11.0, 12.0), swapped(13.0, 14.0)]
+    steady = [delivered("A", "B", 10.0 + at / 10, 0.05) for at in range(50)]
+    held = [one for one in steady if not 12.9 <= one.published_at <= 13.9]
+    crossing = [delivered("A", "C", 12.5, 0.0)]
+    assert figures([*steady, *crossing], changes).throughput == pytest.approx(1.0, abs=0.05)
+    assert figures([*held, *crossing], changes).throughput == pytest.approx(0.5, abs=0.05)

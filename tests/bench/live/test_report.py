@@ -1,0 +1,51 @@
+"""What `sapwood bench reconfiguration --live` prints, and when it is a no."""
+
+from __future__ import annotations
+
+from sapwood.bench.live.measuring import Figures, Length
+from sapwood.bench.live.report import LONG_SECONDS, report, sizes
+from sapwood.bench.live.run import LiveOutcome, LiveSize
+from sapwood.bench.registry import Options
+from sapwood.trace.judge.verdict import Verdict
+
+OUTCOME = LiveOutcome(
+    LiveSize(changes=10),
+    {"exchange": 7, "remove": 3},
+    {},
+    3,
+    10.0,
+    20_000,
+    40_000,
+    [],
+    Figures([Length(2, 1000, 500, 0.010, 0.012)], [Length(2, 1000, 400, 0.010, 0.010)], 0.99),
+    Verdict(published=20_000, expected=39_000, delivered=40_000).counts(),
+)
+
+
+def test_short_and_long_links_are_run() -> None:
+    assert sizes(Options(live=7)) == [
+        LiveSize(changes=7),
+        LiveSize(changes=7, delay_seconds=LONG_SECONDS),
+    ]
+
+
+def test_figures_are_ratios_in_the_same_run() -> None:
+    found = report([OUTCOME])
+    assert found.is_right
+    counts, lengths = found.tables
+    assert [line.cells for line in counts.lines] == [
+        ("7 exchange + 3 remove", "2,000", "39,000", "0 / 0 / 0 / 0 / 0", "0.99")
+    ]
+    assert [(line.label, line.cells[-1]) for line in lengths.lines] == [
+        ("2 links, all", "1.20"),
+        ("2 links, not over the new link", "1.00"),
+    ]
+    assert found.figures["links of this machine"]["figures"]["throughput"] == 0.99
+
+
+def test_what_went_wrong_is_said() -> None:
+    lost = {**OUTCOME.counts, "lost": 1}
+    assert not report([OUTCOME._replace(counts=lost)]).is_right
+    noticed = report([OUTCOME._replace(problems=["s1 was told of a gap"])])
+    assert not noticed.is_right
+    assert "s1 was told of a gap" in noticed.conclusion
