@@ -15,7 +15,7 @@ from sapwood.protocol.stabilize.settings import StabilizationSettings
 from sapwood.routing.algorithms import peer_to_peer
 from sapwood.sim.edge_routing.validity import invalid_edges
 from sapwood.sim.network import Network
-from sapwood.testing.perturbing import perturb_share
+from sapwood.testing.perturbing import Rom, perturb_share
 from sapwood.wire.frames import decode_envelope, decode_head, split
 
 LINKS = [("B1", "B2"), ("B2", "B3")]
@@ -27,7 +27,7 @@ SETTINGS = EdgeRoutingSettings(
     window_seconds=2.0,
     hold_seconds=2.0,
 )
-OTHERS = {
+OTHERS: Rom = {
     Core: "spoilt by other tests",
     BrokerConfig: "set from outside",
     EdgeRoutingSettings: "set from outside",
