@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from protocol.optimize.edges.exploring import EdgeExplorer, Switches
+from sapwood.protocol.core import Core
 from sapwood.protocol.optimize.edges.switching import Switching
 
 ALL = frozenset({1, 2})
@@ -52,6 +53,32 @@ def test_wishes_that_change_meanwhile() -> None:
         switches=(("flood", 0, 1, ""), ("tell", 1, 0, "covering")),
     )
     assert explored(setup) > 100
+
+
+def wishes_under_way() -> Switches:
+    """An edge floods, and stays so, while wishes come over it."""
+    return Switches(
+        n=3,
+        k=1,
+        algorithm="identity",
+        wanted=WANTED,
+        scripts={0: [("pub", 0)], 2: [("sub", "t", "x = 2"), ("sub", "u", "x = 3")]},
+        topics=(1,),
+        sure=SURE,
+        switches=(("flood", 0, 1, ""),),
+    )
+
+
+def test_wishes_under_way_when_an_edge_floods_are_ignored() -> None:
+    """At rest nobody holds what the other end does not owe."""
+    assert explored(wishes_under_way()) > 20
+
+
+def test_wishes_that_are_not_ignored_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exploration can fail: what comes behind the switch would stay for ever."""
+    monkeypatch.setattr(Core, "is_deaf_to", lambda self, source: False)
+    found = EdgeExplorer(wishes_under_way()).explore()
+    assert any("holds subscription" in one for one in found.problems), found.problems
 
 
 def test_switches_of_all_edges_in_both_directions_meet() -> None:
