@@ -49,7 +49,7 @@ class Outcome(NamedTuple):
 
     measured: tuple[Measured, ...]
     links: tuple[tuple[str, str], ...]
-    """The last tree."""
+    """The tree at the last reading at which no change had one end only."""
     problems: tuple[str, ...]
     """What does not hold in the end though it must."""
 
@@ -91,6 +91,7 @@ class World:
         """By job: the session that publishes."""
         self._sessions: dict[Stay, list[str]] = {}
         self._last = (0.0, 0)
+        self._links: tuple[tuple[str, str], ...] = course.tree.links
         self._done: set[str] = set()
         """The names of all changes that were completed."""
         self._sent: Counter[str] = Counter()
@@ -112,7 +113,7 @@ class World:
             self._measure(tick)
             if watch is not None:
                 watch(tick)
-        return Outcome(tuple(self.measured), tuple(network.tree_links()), tuple(self.problems()))
+        return Outcome(tuple(self.measured), self._links, tuple(self.problems()))
 
     def problems(self) -> list[str]:
         """What does not hold of the tree though it must; nothing is said while a change is made.
@@ -121,7 +122,10 @@ class World:
         """
         if any(one.turning.ring is not None for one in self.network.brokers.values()):
             return []
-        names, links = self.course.brokers, self.network.tree_links()
+        return self._tree_problems(self.network.tree_links())
+
+    def _tree_problems(self, links: list[tuple[str, str]]) -> list[str]:
+        names = self.course.brokers
         sides = Groups(names)
         found = [f"{a}-{b} closes a circle" for a, b in links if not sides.join(a, b)]
         if len(links) - len(found) < len(names) - 1:
@@ -188,4 +192,7 @@ class World:
                 max(len(one.neighbours.tree()) for one in network.brokers.values()),
             )
         )
+        links = network.tree_links()
+        if not self._tree_problems(links):
+            self._links = tuple(links)
         self._last, self._sent = (network.cost, network.hops_counted), sent
