@@ -10,6 +10,7 @@ from sapwood.protocol.broker import BrokerConfig
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.node_config import RELOADABLE, NodeConfig
 from sapwood.protocol.optimize.edges.settings import EdgeRoutingSettings
+from sapwood.protocol.optimize.settings import OptimizationSettings
 from sapwood.protocol.ports import Hint
 from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
 
@@ -42,6 +43,7 @@ def test_the_broker_gets_its_part() -> None:
         stabilization=StabilizationSettings(refresh_seconds=8.0),
         tree=TreeSettings(beacon_seconds=2.0),
         edges=EdgeRoutingSettings(choice="observe"),
+        optimization=OptimizationSettings(mode="observe"),
         raises_faults=False,
         accounts=Accounts(),
     )

@@ -56,6 +56,7 @@ SWAPPING: Final = OptimizationSettings(
 ROM: Final[Rom] = {
     BrokerConfig: "set from outside",
     "Broker.id": "set from outside",
+    "Surroundings.given": "set from outside",
     "Broker.heads": "shared by the brokers of a simulator, None in a live one",
     Random: "injected: it draws times of attempts, and nothing that has to be right",
 }

@@ -28,7 +28,7 @@ def test_the_columns_of_the_contract() -> None:
 def test_the_kinds_of_the_contract() -> None:
     assert " ".join(KINDS) == (
         "published forwarded delivered dropped subscribed settled unsubscribed advertised "
-        "unadvertised control reconfigured fault trace_gap clock login"
+        "unadvertised control reconfigured optimized edge_switched fault trace_gap clock login"
     )
 
 

@@ -551,9 +551,8 @@ class Node:
 
     def _tick(self, event: Tick, now: float) -> None:
         self._do_guarded(self._acknowledge_due, now)
-        self._do_guarded(self.keepalive.tick, now)
-        self._do_guarded(self.admission.tick, now)
-        self._do_guarded(self.dialing.tick, now)
+        for part in (self.keepalive, self.admission, self.dialing):
+            self._do_guarded(part.tick, now)
         congested = tuple(self.flow.congested)
         if is_due(self._look_at, now, TICK_SECONDS):
             self._look_at = now + TICK_SECONDS

@@ -63,13 +63,13 @@ class Log:
         level: str,
         form: str,
         now: Callable[[], float],
-        write: Write | None = None,
+        write: Write,
     ) -> None:
         self._broker = broker
         self._level = LEVELS[level]
         self._form = FORMS[form]
         self._now = now
-        self._write = _to_stderr if write is None else write
+        self._write = write
         self._allowances: dict[str, Allowance] = {}
 
     @property
@@ -122,7 +122,7 @@ def _shown(value: object) -> str:
     return json.dumps(text, ensure_ascii=not text.isprintable())
 
 
-def _to_stderr(line: str) -> None:
+def to_stderr(line: str) -> None:
     """A log that nobody reads any more (a closed pipe) must not stop a broker."""
     with suppress(OSError):
         sys.stderr.write(f"{line}\n")

@@ -18,6 +18,7 @@ from sapwood.fastpath.warm import exercise
 from sapwood.matching import preload
 from sapwood.protocol.node import Node
 from sapwood.runtime.config.settings import Settings
+from sapwood.runtime.logs import to_stderr
 from sapwood.runtime.reloading import Load, Reloading
 from sapwood.runtime.server import Server
 from sapwood.wire.scan import use_for_long_reads
@@ -47,7 +48,7 @@ def run_broker(
     without it, that signal changes accounts and certificates only.
     """
     _warm(settings, tell)
-    server = Server(settings, tell, spoil)
+    server = Server(settings, tell, spoil, to_stderr)
     uvloop.run(_serve(server, tell, load or (lambda: settings), stop_with_stdin))
 
 

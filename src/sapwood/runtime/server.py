@@ -45,7 +45,7 @@ from sapwood.runtime.config.node import node_config
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.data_directory import DataDirectory
 from sapwood.runtime.driver import Driver
-from sapwood.runtime.logs import Log
+from sapwood.runtime.logs import Log, Write
 from sapwood.runtime.tls import (
     admin_uses_tls,
     client_context,
@@ -77,12 +77,13 @@ class Server:
         settings: Settings,
         tell: Callable[[str], None] = lambda text: None,
         spoil: Callable[[Node, Mapping[str, str]], list[str]] | None = None,
+        write: Write = lambda line: None,
     ) -> None:
         self.settings = settings
         self.admin: Admin | None = None
         self.clock = Clock()
         self._tell = tell
-        self.log = make_log(settings)
+        self.log = make_log(settings, write)
         self._spoil = spoil if settings.admin_faults else None
         self.accounts = read_accounts(settings.accounts)
         self._data = DataDirectory(settings, lambda text: tell(f"broker {settings.id}: {text}"))
@@ -303,9 +304,9 @@ class Server:
             tracer.tick(self.clock.now())
 
 
-def make_log(settings: Settings) -> Log:
+def make_log(settings: Settings, write: Write) -> Log:
     """What writes the log of a broker."""
-    return Log(settings.id, settings.log.level, settings.log.format, time.time)
+    return Log(settings.id, settings.log.level, settings.log.format, time.time, write)
 
 
 def make_tracer(settings: Settings, session: int) -> Tracer | None:

@@ -20,6 +20,7 @@ BROKER_ROM: Final[Rom] = {
     BrokerConfig: "set from outside",
     "Broker.id": "set from outside",
     "Broker.heads": "shared by the brokers of a simulator, None in a live one",
+    "Surroundings.given": "set from outside",
 }
 """What no fault changes in a broker, by the ground rules of self-stabilization."""
 
