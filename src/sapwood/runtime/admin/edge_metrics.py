@@ -31,6 +31,6 @@ def edge_metrics(status: EdgesStatus) -> Iterator[Metric]:
     switches = CounterMetricFamily(
         "sapwood_edge_switches", "Switches of edges, by what was decided.", labels=["kind"]
     )
-    for kind in ("stopped", "told", "contradicted", "observed"):
+    for kind in ("stopped", "told", "contradicted", "unanswered", "observed"):
         switches.add_metric([kind], getattr(status, kind))
     yield switches

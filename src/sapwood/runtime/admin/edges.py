@@ -23,6 +23,7 @@ def edges_status(broker: Broker) -> EdgesStatus:
         stopped=switching["stopped"],
         told=switching["told"],
         contradicted=switching["contradicted"],
+        unanswered=switching["unanswered"],
         observed=choosing.get("observed", 0),
         edges=tuple(edges),
     )

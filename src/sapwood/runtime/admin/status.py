@@ -169,6 +169,8 @@ class EdgesStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Switches to telling that it decided and that are in effect."""
     contradicted: int = 0
     """How often the ends of an edge did not agree: never, without a fault."""
+    unanswered: int = 0
+    """How often a switch was begun anew because no answer came in time."""
     observed: int = 0
     """Switches that it would have decided, where it only looks."""
     edges: tuple[EdgeStatus, ...] = ()

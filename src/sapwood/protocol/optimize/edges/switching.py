@@ -38,9 +38,10 @@ from sapwood.routing.algorithms import ALGORITHMS, FLOODING
 HELD_SECONDS = 60.0
 """For how long no edge floods by choice where a change of the tree needs edges that tell."""
 
-COUNTS = ("told", "stopped", "contradicted")
-"""Switches of edges to this broker to telling; of edges from it to flooding; and how often the two
-ends of an edge did not agree."""
+COUNTS = ("told", "stopped", "contradicted", "unanswered")
+"""Switches of edges to this broker to telling; of edges from it to flooding; how often the two ends
+of an edge did not agree; and how often a switch was begun anew because no answer came in time, as
+over a link that is slow."""
 
 
 class Switching(Machine):
@@ -217,7 +218,7 @@ class Switching(Machine):
             one.unsettled_at = past(one.unsettled_at, now)
             if now - one.unsettled_at <= 2 * core.config.stabilization.refresh_seconds:
                 return []
-        self.counts["contradicted"] += 1
+        self.counts["contradicted" if one.outward_phase == STEADY else "unanswered"] += 1
         return self._ask_to_stop(source, number, is_chosen=False)
 
     # As the end that tells
