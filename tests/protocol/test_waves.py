@@ -8,7 +8,7 @@ from protocol.wave_bench import WaveBench, echo, no, not_yet, probe, yes
 from sapwood.protocol import waves
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import Send
-from sapwood.protocol.messages import Echo, Probe
+from sapwood.protocol.messages import Echo, Probe, Refused
 
 # --- the broker's own waves ---------------------------------------------------------------
 
@@ -278,3 +278,12 @@ def test_a_neighbour_that_is_removed_is_not_away_any_more() -> None:
     bench.remove_neighbour("N", 0.0)
     assert bench.neighbour_away("N", 0.0) == []
     assert bench.request("c", 1, 0.0) == [yes("c", 1)]
+
+
+def test_a_request_for_an_unknown_machine_is_refused_and_not_forgotten() -> None:
+    """Whoever handed the client over may know machines that this broker has not."""
+    bench = WaveBench()
+    (answer,) = bench.broker.waves.take_over("foretelling", "c", 7, 0.0, "", "")
+    assert isinstance(answer, Send)
+    assert (answer.destination, type(answer.message)) == ("c", Refused)
+    assert getattr(answer.message, "request", 0) == 7

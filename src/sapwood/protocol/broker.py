@@ -10,7 +10,7 @@ never changes a table.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -91,6 +91,9 @@ from sapwood.protocol.waves import Waves
 from sapwood.wire.frames import CONTROL, decode_head, walk
 
 __all__ = ["Broker", "BrokerConfig", "Neighbour"]
+
+LOST: Final = "the broker found its state wrong; ask again"
+"""What a client is told whose request went with the state."""
 
 
 class Broker(Members):
@@ -235,7 +238,8 @@ class Broker(Members):
         """
         if self.config.raises_faults:
             raise problem
-        primary = primary_of(self, getattr(self, "waves", None))
+        machines = (getattr(self, name, None) for name in ("waves", "conducting"))
+        primary = primary_of(self, *machines)
         period = self.config.stabilization.refresh_seconds
         is_again = primary.reborn_at is not None and 0 <= now - primary.reborn_at <= period
         self.faults = primary.faults
@@ -253,6 +257,7 @@ class Broker(Members):
         return [
             Reborn(_described(problem), is_again),
             *self.waves.refuse(primary.waiting),
+            *(Send(client, Refused(LOST, request)) for client, request in primary.changes),
             *self._answer_lost(problem, now),
             *self._missed_anything(),
         ]
@@ -272,7 +277,7 @@ class Broker(Members):
                 return self._control_received(ControlReceived(problem.client, problem.message), now)
             except Exception as again:  # noqa: BLE001 - whatever it is, the state is still wrong
                 effects.append(Reborn(_described(again), is_again=True))
-        refusal = Refused("the broker found its state wrong; ask again", problem.request)
+        refusal = Refused(LOST, problem.request)
         return [*effects, Send(problem.client, refusal)]
 
     def _missed_anything(self) -> list[Effect]:

@@ -29,7 +29,7 @@ from sapwood.protocol.drops import Drop
 from sapwood.protocol.due import is_due
 from sapwood.protocol.effects import Effect, Send
 from sapwood.protocol.machine import Machine, MessageHandler
-from sapwood.protocol.messages import BrokerReport, Echo, Probe
+from sapwood.protocol.messages import BrokerReport, Echo, Probe, Refused
 from sapwood.protocol.restoration import Restoration
 
 UNREACHABLE_MAX = 8
@@ -147,7 +147,8 @@ class Waves(Machine):
         """
         machine = self._users.get(user)
         if machine is None:
-            return []
+            reason = f"{self.core.id} has taken this client over and knows no {user!r}; ask again"
+            return [Send(client, Refused(reason, number))]
         entry = self.core.clients.standing(client, kind, entry_id)
         subject = (kind, entry_id, 0 if entry is None else entry.number) if kind else None
         return self.request(machine, client, number, now, subject)

@@ -10,7 +10,7 @@ from protocol.stabilize.test_audit import filled
 from protocol.wiring import notification
 from sapwood.errors import RoutingError
 from sapwood.filters.filter import Filter
-from sapwood.protocol.broker import Broker
+from sapwood.protocol.broker import LOST, Broker
 from sapwood.protocol.clients import SUBSCRIBED, Clients
 from sapwood.protocol.core import IMPOSSIBLE
 from sapwood.protocol.effects import Effect, Forward, Reborn, Send
@@ -25,6 +25,8 @@ from sapwood.protocol.fences import Fence
 from sapwood.protocol.invariants import broker_problems
 from sapwood.protocol.messages import Missed, Refused, Settled, Subscribe, Survey, TableComplete
 from sapwood.protocol.neighbours import Neighbour
+from sapwood.protocol.reconfigure.asking import ChangeTree
+from sapwood.protocol.reconfigure.steps import Step
 from sapwood.protocol.stabilize.rebirth import primary_of, restore
 from sapwood.routing.table import Held, RoutingTable
 
@@ -153,6 +155,18 @@ def test_whoever_waits_is_answered_with_no() -> None:
     ]
     assert any(getattr(one.message, "request", 0) == 6 for one in answers)
     assert broker.waves.queue == broker.waves.under_way == []
+
+
+def test_whoever_waits_for_a_change_of_the_tree_is_told_that_it_is_lost() -> None:
+    broker = filled(raises_faults=False)
+    wanted = ChangeTree(6, "exchange", (("N1", "B"), ("N1", "N2")))
+    broker.handle(ControlReceived("c2.1", wanted), 1.0)
+    (job,) = broker.conducting.jobs.values()
+    job.open[3] = Step(("N1", "B"), ("N1", "N2"))
+    broker.waves.by_origin = None  # type: ignore[assignment]
+    effects = broker.handle(Tick(), 1.5)
+    assert Send("c2.1", Refused(LOST, 6)) in effects
+    assert not broker.conducting.jobs
 
 
 def test_a_rebirth_does_not_wait_for_tables_again() -> None:

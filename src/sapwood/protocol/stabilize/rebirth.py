@@ -20,6 +20,8 @@ from sapwood.protocol.core import Core
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.fences import ANYWHERE, NOWHERE, Fence
 from sapwood.protocol.neighbours import Neighbour, Neighbours
+from sapwood.protocol.reconfigure.asking import ChangeTree
+from sapwood.protocol.reconfigure.conducting import Job
 from sapwood.protocol.stabilize.audit import reread
 from sapwood.protocol.waves import OpenRequest
 from sapwood.routing.strategy import Entry
@@ -36,12 +38,14 @@ class Primary(NamedTuple):
     advertisements: list[tuple[Entry, str]]
     fences: dict[str, Fence]
     waiting: list[OpenRequest]
+    changes: list[tuple[str, int]]
+    """Clients that wait for a change of the tree, and the numbers of their requests."""
     drops: Counter[Drop]
     faults: Counter[str]
     reborn_at: float | None
 
 
-def primary_of(core: Core, waves: object) -> Primary:
+def primary_of(core: Core, waves: object, conducting: object = None) -> Primary:
     """The primary state of a broker, as far as it makes sense; nothing here raises."""
     clients = [one for one in _mapping(core.clients, "_claims") if isinstance(one, str)]
     neighbours = {
@@ -69,6 +73,11 @@ def primary_of(core: Core, waves: object) -> Primary:
             for requests in ("under_way", "queue")
             for one in _listed(getattr(waves, requests, None))
             if _is_sound(one, OpenRequest)
+        ],
+        changes=[
+            (job.client, job.wanted.request)
+            for _, job in _items(_mapping(conducting, "jobs"))
+            if type(job) is Job and _is_sound(job.wanted, ChangeTree) and job.client in clients
         ],
         drops=sound_drops(core),
         faults=sound_faults(core),
