@@ -94,7 +94,7 @@ def test_a_change_of_the_tree_is_not_asked_for_again() -> None:
     requests = Requests()
     change = requests.change("exchange", (("A", "B"), ("A", "C")))
     assert change == ChangeTree(1, "exchange", (("A", "B"), ("A", "C")))
-    assert (requests.is_waiting, requests.changes(1)) == (True, True)
+    assert (requests.is_waiting, requests.goes_on(1)) == (True, True)
     assert requests.begin_anew() == ([], [RequestRefused(1, UNKNOWN)])
     assert (requests.is_waiting, requests.changed(1)) == (False, False)
 
@@ -117,3 +117,34 @@ def test_a_survey_may_be_refused() -> None:
     assert requests.answered(said) == (None, None)
     assert not requests.is_waiting
     assert requests.begin_anew() == ([], [])
+
+
+def test_nobody_waits_for_ever() -> None:
+    """Since nobody can be reached, or a broker has forgotten what it was asked."""
+    requests = Requests()
+    kept = requests.open(Subscribe, "true", settle=True)
+    end = requests.end(requests.open(Subscribe, "true", settle=False).name, settle=True)
+    assert end is not None
+    survey, change = requests.survey(), requests.change("remove", broker="B3")
+    assert requests.overdue(100.0, 60.0) == []
+    assert requests.overdue(159.0, 60.0) == []
+    assert requests.goes_on(change.request)
+    reason = "no broker has answered within 60 s"
+    assert requests.overdue(160.0, 60.0) == [
+        Answered(kept.number, settled=False, reason=reason),
+        Answered(end.request, settled=False, reason=reason),
+        RequestRefused(survey.request, f"{reason}; see how the tree is now"),
+    ]
+    assert [one.request for one in requests.overdue(220.0, 60.0)] == [change.request]
+    assert requests.answered(Settled(kept.number, settled=True)) == (kept, None), "it is in force"
+    assert requests.begin_anew() == ([kept.message], [])
+    assert not requests.is_waiting
+
+
+@pytest.mark.parametrize("since", [1e9, float("nan"), None])
+def test_a_spoilt_time_makes_nobody_wait_for_ever(since: float) -> None:
+    requests = Requests()
+    number = requests.survey().request
+    requests._since[number] = since
+    told = [requests.overdue(now, 60.0) for now in (100.0, 161.0)]
+    assert [one.request for answers in told for one in answers] == [number]

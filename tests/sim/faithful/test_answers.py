@@ -23,3 +23,17 @@ def test_a_survey_that_does_not_come_back_is_refused_and_can_be_repeated() -> No
     assert network.driver.run_until(lambda: bool(asker.surveyed), 5)
     assert {one.id for one in asker.surveyed[0].brokers} == {"B1", "B2"}
     assert len(asker.refused) == 1
+
+
+def test_whoever_can_reach_nobody_is_told_so_in_time() -> None:
+    network = line(1)
+    asker = client(network, "asker.1", "B1", answer_seconds=20.0)
+    network.crash("B1")
+    network.driver.run(5.0)
+    network.survey("asker.1")
+    network.subscribe("asker.1", "all", "n >= 0")
+    network.change_tree("asker.1", "remove", (), "B1")
+    assert network.driver.run_until(lambda: not asker.session.requests.is_waiting, 25)
+    assert asker.refused == ["no broker has answered within 20 s; see how the tree is now"] * 2
+    network.restart("B1")
+    assert network.driver.run_until(lambda: asker.subscriptions["all"].is_settled is True, 20)

@@ -37,6 +37,8 @@ class SessionConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How long the first connection is tried for."""
     silence_seconds: float = 10.0
     """Time without a sign of the broker after which another connection is looked for."""
+    answer_seconds: float = 300.0
+    """How long a request is waited for of which nothing is heard; a broker says no before that."""
     check_seconds: float = 30.0
     """How often each side of the stream says how far it is, and looks whether it contradicts
     itself."""

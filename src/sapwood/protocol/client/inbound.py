@@ -52,7 +52,7 @@ class Inbound:
         if isinstance(message, Surveyed):
             return message if self._requests.surveyed(message.request) else None
         if isinstance(message, TreeChangeProgress):
-            return message if self._requests.changes(message.request) else None
+            return message if self._requests.goes_on(message.request) else None
         if isinstance(message, TreeChangeEnded):
             return message if self._requests.changed(message.request) else None
         if isinstance(message, Missed):

@@ -3,6 +3,9 @@
 Requests are kept as they were sent. When a broker is lost, the next one is sent all of them again,
 under the same numbers; whoever still waits for an answer then gets that of the new one. Changes of
 the tree are not asked for again: nobody knows how far they went.
+
+Every broker answers in a stated time, or says no. Should an answer not come all the same, since
+nobody can be reached or a broker has forgotten it, whoever waits is told so after `answer_seconds`.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from sapwood.protocol.client.outputs import Answered, RequestRefused
+from sapwood.protocol.due import is_due, past
 from sapwood.protocol.messages import (
     Advertise,
     Message,
@@ -66,6 +70,8 @@ class Requests:
         self._surveys: dict[int, None] = {}
         self._changes: dict[int, None] = {}
         """Of the tree, that nobody has answered."""
+        self._since: dict[int, float] = {}
+        """Since when nothing was heard of requests that nobody has answered."""
 
     def __contains__(self, name: object) -> bool:
         """Whether a request is open under a name."""
@@ -124,8 +130,9 @@ class Requests:
         self._changes[number] = None
         return ChangeTree(number, wish, links, broker)
 
-    def changes(self, number: int) -> bool:
-        """Whether a change of the tree was asked for under a number, and is not answered."""
+    def goes_on(self, number: int) -> bool:
+        """Note that a change of the tree goes on; whether it was asked for, and is not answered."""
+        self._since.pop(number, None)
         return number in self._changes
 
     def changed(self, number: int) -> bool:
@@ -175,6 +182,34 @@ class Requests:
         changes, self._changes = self._changes, {}
         answers: list[Answered | RequestRefused] = [Answered(one, settled=True) for one in ends]
         return messages, [*answers, *(RequestRefused(one, UNKNOWN) for one in changes)]
+
+    def overdue(self, now: float, patience: float) -> list[Answered | RequestRefused]:
+        """What to tell those who have heard nothing for too long; they wait no longer.
+
+        What is in force stays so, and its answer may still come.
+        """
+        if not self.is_waiting:
+            return []
+        told, asked = {*self._unanswered, *self._ends}, {*self._surveys, *self._changes}
+        waiting = sorted(told | asked)
+        self._since = {one: past(self._since.get(one, now), now) for one in waiting}
+        late = [one for one, at in self._since.items() if is_due(at + patience, now, patience)]
+        reason = f"no broker has answered within {patience:g} s"
+        for number in late:
+            self._forget(number)
+        return [
+            Answered(one, settled=False, reason=reason)
+            if one in told
+            else RequestRefused(one, f"{reason}; see how the tree is now")
+            for one in late
+        ]
+
+    def _forget(self, number: int) -> None:
+        """Wait no longer for the answer to a request."""
+        for waiting in (self._unanswered, self._ends, self._surveys, self._changes):
+            waiting.pop(number, None)
+        if number in self._by_number:
+            self._by_number[number].is_answered = True
 
     def in_force(self, *, subscriptions: bool) -> list[OpenRequest]:
         """The subscriptions, or the advertisements, that the broker is to hold."""

@@ -228,8 +228,7 @@ class ClientSession(Outbound):
     def _advance(self, what: str) -> bool:
         """Go to the next state; whether that was possible."""
         state = following(SESSION, self.state, what)
-        if state is not None:
-            self.state = state
+        self.state = self.state if state is None else state
         return state is not None
 
     def _tick(self, now: float) -> None:
@@ -237,6 +236,7 @@ class ClientSession(Outbound):
         if is_due(self._acknowledge_at, now, ACK_SECONDS):
             self._acknowledge()
         self._stand_by_state(now)
+        self._effects += self.requests.overdue(now, self.config.answer_seconds)
         state = self.state
         if state is SessionState.WAITING and is_due(self._retry_at, now, RETRY_SECONDS_MAX):
             self._retry_at = inf

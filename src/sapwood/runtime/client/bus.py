@@ -79,6 +79,7 @@ class Bus:
             buffer_bytes=options.buffer_bytes,
             connect_seconds=options.connect_seconds,
             silence_seconds=options.silence_seconds,
+            answer_seconds=options.answer_seconds,
             raises_faults=False,
         )
         self.name = config.name

@@ -43,6 +43,9 @@ class BusOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """How long `close` waits until everything published is accepted."""
     silence_seconds: float = 10.0
     """Time without a sign of the broker after which another connection is looked for."""
+    answer_seconds: float = 300.0
+    """How long is waited for an answer of which nothing is heard. A broker says no before that,
+    unless its `settle_patience_seconds` is longer."""
     tls: ssl.SSLContext | None = None
     """For ``sapwoods://`` addresses; by default the system's authorities are trusted."""
     on_refused: Listener | None = None
@@ -57,6 +60,7 @@ def check_options(options: BusOptions) -> None:
         raise ParameterError(
             f"is {options.slow_policy!r}; choose from {', '.join(SLOW_POLICIES)}", "slow_policy"
         )
-    for name in ("connect_seconds", "close_seconds", "silence_seconds", "buffer_bytes"):
+    numbers = ("connect_seconds", "close_seconds", "silence_seconds", "answer_seconds")
+    for name in (*numbers, "buffer_bytes"):
         if not getattr(options, name) > 0:
             raise ParameterError(f"is {getattr(options, name)}; it must be above zero", name)
