@@ -134,7 +134,7 @@ def test_another_routing(network: LocalNetwork, joined: tuple[str, ...]) -> None
         (["--id=B1", "--listen=a:b"], "--listen is wrong: 'a:b' is no address; write sapwood://"),
         (["--id=B1", "--join=http://a"], "--join is wrong: 'http://a' is no address; write "),
         (["--id=B1", "--admin=a"], "--admin is wrong: 'a' is no admin address; write HOST:PORT"),
-        (["--id=B1", "--routing=x"], "--routing is 'x'; allowed are covering, flooding, "),
+        (["--id=B1", "--routing=x"], "--routing is 'x'; allowed are auto, covering, flooding, "),
         (
             ["--id=B1", "--listen=0.0.0.0:0"],
             "--listen is 0.0.0.0, which other machines can reach, and there is no TLS; "
