@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from expecting import expect_none
-from marking import few
+from marking import few, many
 from sapwood.protocol.invariants import network_problems
 from sapwood.protocol.stabilize.settings import StabilizationSettings
 from sapwood.sim.faithful.network import FaithfulNetwork
@@ -64,6 +64,6 @@ def test_a_network_is_right_again(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6, 66))
+@pytest.mark.parametrize("seed", many(range(6, 66), slow=20))
 def test_more_networks_are_right_again(seed: int) -> None:
     expect_none(spoil_network(seed, (0.01, 0.05, 0.3)[seed % 3]))

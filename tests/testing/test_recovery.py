@@ -12,6 +12,7 @@ from random import Random
 import pytest
 
 from expecting import expect_none
+from marking import many
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.effects import Effect, Send
 from sapwood.protocol.invariants import broker_problems
@@ -121,7 +122,7 @@ def test_many_places_at_once(seed: int, share: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4, 60))
+@pytest.mark.parametrize("seed", many(range(4, 60), slow=20))
 def test_many_more_places_at_once(seed: int) -> None:
     spoil_many(seed, (0.003, 0.03, 0.3)[seed % 3])
 

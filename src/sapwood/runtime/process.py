@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import signal
 import sys
@@ -17,10 +18,12 @@ from sapwood.fastpath.scanning import scan_long
 from sapwood.fastpath.warm import exercise
 from sapwood.matching import preload
 from sapwood.protocol.node import Node
+from sapwood.runtime.admin.readiness import why_not_ready
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.logs import to_stderr
 from sapwood.runtime.reloading import Load, Reloading
 from sapwood.runtime.server import Server
+from sapwood.runtime.supervisor import ALONE_SECONDS, Supervisor
 from sapwood.wire.scan import use_for_long_reads
 
 Tell = Callable[[str], None]
@@ -69,16 +72,21 @@ def _warm(settings: Settings, tell: Tell) -> None:
 async def _serve(server: Server, tell: Tell, load: Load, stop_with_stdin: bool) -> None:
     stopped = asyncio.Event()
     _stop_on_signals(stopped, tell)
-    reloading = Reloading(server, load, tell)
+    supervisor = Supervisor(os.environ)
+    reloading = Reloading(server, load, tell, supervisor.reloading)
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloading.begin)
     if stop_with_stdin:
         _stop_with_stdin(stopped)
     await server.start()
+    patience = ALONE_SECONDS if server.node.config.joins_for_ever else math.inf
+    attending = asyncio.create_task(supervisor.attend(lambda: why_not_ready(server.node), patience))
     try:
         tell(f"broker {server.settings.id} {_places(server)}")
         await _run(server, stopped, tell)
     finally:
+        supervisor.stopping()
         await server.stop()
+        attending.cancel()
 
 
 async def _run(server: Server, stopped: asyncio.Event, tell: Tell) -> None:

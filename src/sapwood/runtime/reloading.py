@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -41,10 +42,18 @@ class Reloaded(NamedTuple):
 class Reloading:
     """Reads everything again for one broker, whenever it is asked to."""
 
-    def __init__(self, server: Server, load: Load, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        server: Server,
+        load: Load,
+        tell: Callable[[str], None],
+        around: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
         self._server = server
         self._load = load
         self._tell = tell
+        self._around = around
+        """Entered for each reload: a supervisor wants to know (``supervisor``)."""
         self._lock = asyncio.Lock()
         self._tasks: set[asyncio.Task[bool]] = set()
 
@@ -57,16 +66,20 @@ class Reloading:
     async def reload(self) -> bool:
         """Reload; whether something new is in force."""
         async with self._lock:
-            name = self._server.settings.id
-            try:
-                found = await asyncio.to_thread(self._read)
-            except SapwoodError as problem:
-                self._tell(f"broker {name}: reload changed nothing: {problem}")
-                return False
-            self._server.reload(found.settings, found.accounts, found.dials_with)
-            later = f"; only a restart changes {', '.join(found.later)}" if found.later else ""
-            self._tell(f"broker {name}: reloaded{later}")
-            return True
+            with self._around():
+                return await self._reload()
+
+    async def _reload(self) -> bool:
+        name = self._server.settings.id
+        try:
+            found = await asyncio.to_thread(self._read)
+        except SapwoodError as problem:
+            self._tell(f"broker {name}: reload changed nothing: {problem}")
+            return False
+        self._server.reload(found.settings, found.accounts, found.dials_with)
+        later = f"; only a restart changes {', '.join(found.later)}" if found.later else ""
+        self._tell(f"broker {name}: reloaded{later}")
+        return True
 
     def _read(self) -> Reloaded:
         current, wanted = self._server.settings, self._load()

@@ -37,6 +37,7 @@ from sapwood.protocol.ports import (
 )
 from sapwood.runtime.address import Address, parse_address, parse_admin
 from sapwood.runtime.admin.rates import Rates
+from sapwood.runtime.admin.readiness import why_not_ready
 from sapwood.runtime.admin.status import Status
 from sapwood.runtime.admin.status_taker import StatusTaker
 from sapwood.runtime.clock import Clock
@@ -283,6 +284,7 @@ class Server:
             self.status,
             None if spoil is None else lambda asked: spoil(self.node, asked),
             Door(self.settings.id, lambda: self.accounts, self.verifier, self.settings.admin_hosts),
+            lambda: why_not_ready(self.node),
         )
         tls = self.settings.tls if admin_uses_tls(self.settings, address) else None
         await self.admin.start(address, tls)

@@ -10,8 +10,9 @@ from typing import Any, cast
 import pytest
 
 from bench.live.living import AFTER, BEFORE
+from sapwood.bench.live import changes as live_changes
 from sapwood.bench.live.changes import MOVES, WEIGHTS, Changes, Wanted
-from sapwood.errors import BenchmarkError, RefusedError
+from sapwood.errors import BenchmarkError, ClosedError, NetworkError, RefusedError
 from sapwood.protocol.messages import BrokerReport, Surveyed
 from sapwood.protocol.reconfigure.asking import StepReport, TreeChangeEnded, Wish
 from sapwood.protocol.reconfigure.exchange import exchange, swap
@@ -26,8 +27,12 @@ class Asked:
         self.wanted: list[tuple[Any, ...]] = []
         self.publishers = {"A": SimpleNamespace(bus=self)}
         self.told: list[str] = []
+        self.problems: list[NetworkError] = []
+        """With which the next surveys end."""
 
     async def survey(self) -> Surveyed:
+        if self.problems:
+            raise self.problems.pop()
         reports = [
             BrokerReport(name, 1, neighbours=BEFORE.neighbours(name)) for name in BEFORE.brokers
         ]
@@ -37,6 +42,10 @@ class Asked:
         self.wanted.append(wanted)
         if self.outcome == "unknown":
             raise RefusedError("nobody knows")
+        if self.outcome == "replaced":
+            raise ClosedError("the bus was closed")
+        if self.outcome == "none":
+            await asyncio.Event().wait()
         step = StepReport("completed", messages=9, seconds=0.5)
         return TreeChangeEnded(1, cast("Any", self.outcome), "why", (step,))
 
@@ -96,13 +105,40 @@ def test_the_tree_afterwards_follows_from_what_was_asked() -> None:
     assert change.ended - change.began == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("outcome", ["refused", "unknown"])
+@pytest.mark.parametrize("outcome", ["refused", "unknown", "replaced"])
 def test_what_is_always_refused_is_a_failure(outcome: str) -> None:
     made = changes(Asked(outcome))
     with pytest.raises(BenchmarkError, match="21 times"):
         asyncio.run(made.run(1, WEIGHTS))
     assert sum(made.refusals.values()) == 21
     assert not made.done
+
+
+def test_a_survey_that_is_refused_is_asked_for_again() -> None:
+    asked = Asked()
+    asked.problems = [RefusedError("not in time"), ClosedError("the bus was closed")]
+    made = changes(asked)
+    asyncio.run(made.run(1, MOVES))
+    assert made.refusals == {"survey: not in time": 1, "survey: the bus was closed": 1}
+    asked.problems = [RefusedError("not in time")] * 100
+    with pytest.raises(BenchmarkError, match="survey, 20 times: not in time"):
+        asyncio.run(made.tree())
+
+
+def test_what_is_never_answered_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_changes, "_ANSWER_SECONDS", 0.01)
+    with pytest.raises(BenchmarkError, match=r"exchange .*Asked.* was not answered within 0 s"):
+        asyncio.run(changes(Asked("none")).run(1, {"exchange": 1.0}))
+
+
+def test_who_does_not_come_back_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stuck(Asked):
+        async def renew(self, home: str) -> None:
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr(live_changes, "_ANSWER_SECONDS", 0.01)
+    with pytest.raises(BenchmarkError, match=r"new clients take the place of those of broker [AC]"):
+        asyncio.run(changes(Stuck()).run(1, {"remove": 1.0}))
 
 
 def test_a_wish_in_words() -> None:

@@ -5,12 +5,22 @@ from __future__ import annotations
 import asyncio
 import struct
 from random import Random
+from typing import Any, cast
 
 import pytest
 
 import sapwood
 from runtime.living import broker, run, until
-from sapwood.bench.live.clients import CLASSES, Clients, Publisher, Subscriber, waited
+from sapwood.bench.live import clients as live_clients
+from sapwood.bench.live.clients import (
+    CLASSES,
+    Clients,
+    Publisher,
+    Subscriber,
+    cancelled,
+    waited,
+)
+from sapwood.errors import BenchmarkError
 
 KINDS = frozenset(["c1"])
 
@@ -84,3 +94,54 @@ def test_one_waits_until_nothing_is_missing() -> None:
     answers = [["one"], []]
     assert asyncio.run(waited(lambda: answers.pop(0), 10.0)) == []
     assert asyncio.run(waited(lambda: ["one"], 0.0)) == ["one"]
+
+
+def test_who_waits_for_the_end_of_a_task_can_be_cancelled() -> None:
+    """A visitor that unsubscribes when all is over must not take that for the end of its task."""
+
+    async def scenario() -> None:
+        is_cancelled, may_end = asyncio.Event(), asyncio.Event()
+
+        async def slow_to_end() -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                is_cancelled.set()
+                await may_end.wait()
+
+        task = asyncio.create_task(slow_to_end())
+        await asyncio.sleep(0)
+        waiting = asyncio.create_task(cancelled(task))
+        await is_cancelled.wait()
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        may_end.set()
+        await cancelled(task)
+        assert task.cancelled()
+
+    asyncio.run(scenario())
+
+
+def test_what_a_task_has_ended_with_is_raised() -> None:
+    async def wrong() -> None:
+        raise BenchmarkError("wrong")
+
+    async def scenario() -> None:
+        task = asyncio.create_task(wrong())
+        await asyncio.sleep(0)
+        await cancelled(task)
+
+    with pytest.raises(BenchmarkError):
+        asyncio.run(scenario())
+
+
+def test_what_is_never_accepted_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unheard:
+        async def flush(self) -> None:
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr(live_clients, "_ACCEPT_SECONDS", 0.01)
+    publisher = Publisher("p", "B1", cast("Any", Unheard()), 1.0, Random(1))
+    with pytest.raises(BenchmarkError, match=r"Unheard.* published was not accepted within"):
+        asyncio.run(publisher.stop())

@@ -105,3 +105,15 @@ def test_a_change_of_the_tree_may_be_refused_by_a_broker_that_knows_none() -> No
     said = Refused("unknown message", request=number)
     assert requests.answered(said) == (None, RequestRefused(number, "unknown message"))
     assert not requests.is_waiting
+
+
+def test_a_survey_may_be_refused() -> None:
+    """Whoever waited would wait for ever: no other answer comes."""
+    requests = Requests()
+    number = requests.survey().request
+    said = Refused("the survey did not come back in time; try again", request=number)
+    assert requests.answered(Settled(number, settled=True)) == (None, None)
+    assert requests.answered(said) == (None, RequestRefused(number, said.reason))
+    assert requests.answered(said) == (None, None)
+    assert not requests.is_waiting
+    assert requests.begin_anew() == ([], [])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from protocol.client.scripted import Broker, Play, gaps, goodbyes, got, notification, publish
 from sapwood.filters.filter import Filter
 from sapwood.protocol.client.outputs import Accepted, Failed, Online, Unconfirmed
-from sapwood.protocol.link.handshake import MOVED, WRONG_NETWORK, Goodbye
+from sapwood.protocol.link.handshake import MOVED, SHUTDOWN, WRONG_NETWORK, Goodbye, Hello
+from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.states import SessionState
 from sapwood.protocol.neighbours import MOVES
 
@@ -134,3 +135,46 @@ def test_a_client_without_a_stream_is_not_sent_anywhere() -> None:
     first.refusal = GO
     play = Play(first, second, third, servers=("B1", "B3")).open()
     assert play.dials == ["B1", "B3"]
+
+
+class Leaver(Broker):
+    """A broker that says goodbye to whoever comes back, right behind its welcome."""
+
+    last_words: Goodbye | None = None
+
+    def _greet(self, line: Line, hello: Hello) -> None:
+        super()._greet(line, hello)
+        if self.last_words is not None:
+            line.say(self.last_words)
+            self.is_up = False
+
+
+def test_who_waits_is_told_when_a_broker_leaves_before_it_has_confirmed() -> None:
+    """It has taken a publication, says so in its welcome, and a refusal may still be under way."""
+    first = Leaver("B1")
+    _, second, third = cast()
+    play = play_of(first, second, third)
+    first.acknowledges = False
+    publish(play, 1)
+    play.outputs()
+    first.last_words = GO
+    second.adopt(first)
+    play.cut()
+    assert play.session.broker == "B2"
+    assert (first.published, second.published) == ([1], [])
+    assert play.outputs(Accepted, Unconfirmed) == [Accepted(1)]
+
+
+def test_who_waits_is_told_when_a_broker_shuts_down_before_it_has_confirmed() -> None:
+    first, last = Leaver("B1"), Broker("B3")
+    play = play_of(first, last)
+    first.acknowledges = False
+    publish(play, 1)
+    play.outputs()
+    first.last_words = Goodbye(SHUTDOWN, "over")
+    play.cut()
+    assert play.session.broker == "B3"
+    assert (first.published, last.published) == ([1], [])
+    assert play.outputs(Accepted, Unconfirmed) == [Unconfirmed(1, 1)]
+    publish(play, 1)
+    assert play.outputs(Accepted) == [Accepted(2)]

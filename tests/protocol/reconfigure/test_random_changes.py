@@ -11,6 +11,7 @@ from random import Random
 
 import pytest
 
+from marking import many
 from protocol.reconfigure.rings import Ringed
 from protocol.wiring import random_links
 from sapwood.protocol.invariants import network_problems
@@ -133,6 +134,6 @@ def test_random_changes(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 300))
+@pytest.mark.parametrize("seed", many(range(100, 300), slow=60))
 def test_more_random_changes(seed: int) -> None:
     assert RandomRun(seed).run() == []

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from marking import many
 from sapwood.protocol.core import Core
 from sapwood.routing.algorithms import FLOODING, HIERARCHICAL
 from sapwood.sim.faithful.hierarchy import (
@@ -39,7 +40,9 @@ OPEN = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [seed for seed in range(100, 160) if seed not in OPEN])
+@pytest.mark.parametrize(
+    "seed", many([seed for seed in range(100, 160) if seed not in OPEN], slow=20)
+)
 def test_many_networks(seed: int) -> None:
     assert plan_problems(seed) == [], command(seed)
     assert case_problems(seed) == [], command(seed)

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from marking import many
 from sapwood.protocol.effects import HandOver
 from sapwood.protocol.faults import FAULTS
 from sapwood.protocol.link import admission, adopting, handing
@@ -325,7 +326,7 @@ def test_seeds(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(13, 93, 20))
+@pytest.mark.parametrize("first", many(range(13, 93, 20), slow=1))
 def test_more_seeds(first: int) -> None:
     assert {seed: leaving.problems_of(seed) for seed in range(first, first + 20)} == {
         seed: [] for seed in range(first, first + 20)

@@ -58,7 +58,7 @@ def test_rings_and_hubs(family: str, first: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", many(range(100, 250), slow=60))
+@pytest.mark.parametrize("seed", many(range(100, 250), slow=30))
 def test_many_networks(seed: int) -> None:
     assert problems_of(seed) == [], command(seed)
 

@@ -25,7 +25,7 @@ def test_a_spoiled_tree_is_right_again_in_time(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", many(range(100, 200), slow=50))
+@pytest.mark.parametrize("seed", many(range(100, 200), slow=25))
 def test_many_spoiled_trees(seed: int) -> None:
     assert problems_of(seed) == [], command(seed)
 

@@ -15,11 +15,12 @@ from typing import Final, NamedTuple
 
 from sapwood.bench.live.clients import Clients
 from sapwood.bench.live.network import LiveNetwork
-from sapwood.errors import BenchmarkError, RefusedError
+from sapwood.errors import BenchmarkError, ClosedError, RefusedError
 from sapwood.protocol.reconfigure.asking import EXCHANGE, REMOVE, SWAP, TreeChangeEnded, Wish
 from sapwood.protocol.reconfigure.messages import COMPLETED
 from sapwood.protocol.reconfigure.surveyed import tree_of
 from sapwood.protocol.tree import Link, Topology
+from sapwood.runtime.client import Bus
 
 WEIGHTS: Final[dict[Wish, float]] = {EXCHANGE: 0.57, SWAP: 0.38, REMOVE: 0.05}
 """How often each kind is drawn."""
@@ -29,6 +30,9 @@ MOVES: Final[dict[Wish, float]] = {EXCHANGE: 0.6, SWAP: 0.4}
 
 _ATTEMPTS_MAX: Final = 20
 """How often in a row something may be refused before it is a failure."""
+
+_ANSWER_SECONDS: Final = 600.0
+"""How long an answer may take: longer than any broker waits before it says no."""
 
 
 class Wanted(NamedTuple):
@@ -72,6 +76,8 @@ class Changes:
         """How often a broker has joined again."""
         self._random = random
         self._returning: asyncio.Task[None] | None = None
+        self._stage = ""
+        """What is waited for of the broker that is to come back."""
 
     async def run(self, count: int, weights: dict[Wish, float]) -> None:
         """Carry out so many changes."""
@@ -89,9 +95,14 @@ class Changes:
 
     async def all_back(self) -> None:
         """Wait until everybody has joined again, with clients."""
-        if self._returning is not None:
-            await self._returning
-            self._returning = None
+        if self._returning is None:
+            return
+        try:
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                await self._returning
+        except TimeoutError:
+            raise BenchmarkError(f"{self._stage}: not within {_ANSWER_SECONDS:.0f} s") from None
+        self._returning = None
 
     async def one(self, weights: dict[Wish, float]) -> Change:
         """Ask for one change, and let a broker that has left come back."""
@@ -102,11 +113,7 @@ class Changes:
         wanted = self._draw(tree, wish)
         if wish == REMOVE:
             self.clients.gone(wanted.broker)
-        bus = self._random.choice([one.bus for one in self.clients.publishers.values()])
-        try:
-            answer = await bus.change_tree(wanted.wish, wanted.links, wanted.broker)
-        except RefusedError as problem:
-            answer = TreeChangeEnded(0, "refused", str(problem))
+        answer = await self._answer(wanted)
         change = _change(wanted, answer, tree)
         if change.outcome == COMPLETED:
             self.done.append(change)
@@ -118,20 +125,48 @@ class Changes:
             self._returning = asyncio.create_task(self._come_back(wanted.broker))
         return change
 
+    async def _answer(self, wanted: Wanted) -> TreeChangeEnded:
+        """Ask somebody. If that one is replaced meanwhile, nobody is told how it ends."""
+        bus = self._bus()
+        try:
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                return await bus.change_tree(wanted.wish, wanted.links, wanted.broker)
+        except TimeoutError:
+            said = f"{bus} was not answered within {_ANSWER_SECONDS:.0f} s"
+            raise BenchmarkError(f"{wanted}: {said}") from None
+        except (RefusedError, ClosedError) as problem:
+            return TreeChangeEnded(0, "refused", str(problem))
+
+    def _bus(self) -> Bus:
+        return self._random.choice([one.bus for one in self.clients.publishers.values()])
+
     async def _come_back(self, broker: str) -> None:
         """A broker has left, or was to leave: let it come back with clients of its own."""
+        self._stage = f"broker {broker} ends"
         status = await self.network.ended(broker)
         if status:
             words = self.network[broker].last_words
             raise BenchmarkError(f"broker {broker} ended with {status}; it said: {words}")
+        self._stage = f"broker {broker} starts and joins"
         await self.network.restart(broker)
+        self._stage = f"new clients take the place of those of broker {broker}"
         await self.clients.renew(broker)
         self.returns += 1
 
     async def tree(self) -> Topology:
         """The tree as it is."""
-        bus = self._random.choice([one.bus for one in self.clients.publishers.values()])
-        return tree_of((await bus.survey()).brokers)
+        for _ in range(_ATTEMPTS_MAX):
+            bus = self._bus()
+            try:
+                async with asyncio.timeout(_ANSWER_SECONDS):
+                    return tree_of((await bus.survey()).brokers)
+            except TimeoutError:
+                said = f"{bus} was not answered within {_ANSWER_SECONDS:.0f} s"
+                raise BenchmarkError(f"survey: {said}") from None
+            except (RefusedError, ClosedError) as problem:
+                reason = str(problem)
+                self.refusals[f"survey: {reason}"] += 1
+        raise BenchmarkError(f"survey, {_ATTEMPTS_MAX} times: {reason}")
 
     def _draw(self, tree: Topology, wish: Wish) -> Wanted:
         if wish == REMOVE:

@@ -18,7 +18,7 @@ from contextlib import suppress
 from random import Random
 from typing import Final, NamedTuple
 
-from sapwood.errors import BenchmarkError, NetworkError
+from sapwood.errors import BenchmarkError, NetworkError, SapwoodError
 from sapwood.runtime.client import Bus, Gap, connect
 from sapwood.runtime.client.options import DEFAULT_NETWORK
 
@@ -35,6 +35,8 @@ _PROBLEMS_MAX: Final = 20
 _BUFFER: Final = 1_000_000
 _CONNECT_SECONDS: Final = 60.0
 """How long a client looks for its broker: the machine may be busy."""
+_ACCEPT_SECONDS: Final = 120.0
+"""How long it may take until all that was published is at a broker."""
 
 
 class Sample(NamedTuple):
@@ -80,11 +82,15 @@ class Publisher:
     async def stop(self) -> None:
         """Publish no more; all of it is at a broker."""
         if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+            await cancelled(self._task)
             self._task = None
-        await self.bus.flush()
+        try:
+            async with asyncio.timeout(_ACCEPT_SECONDS):
+                await self.bus.flush()
+        except TimeoutError:
+            raise BenchmarkError(
+                f"what {self.bus} published was not accepted within {_ACCEPT_SECONDS:.0f} s"
+            ) from None
 
 
 class Subscriber:
@@ -152,9 +158,7 @@ class Subscriber:
         with suppress(NetworkError):
             await self._subscription.close()
         if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+            await cancelled(self._task)
 
 
 class Clients:
@@ -184,12 +188,11 @@ class Clients:
 
     async def __aexit__(self, *_: object) -> None:
         if self._visiting is not None:
-            self._visiting.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._visiting
+            with suppress(SapwoodError):
+                await cancelled(self._visiting)
         everybody: list[Publisher | Subscriber] = [*self.publishers.values()]
         for one in (*everybody, *self.subscribers.values()):
-            with suppress(NetworkError):
+            with suppress(NetworkError, BenchmarkError):
                 await one.stop()
             with suppress(NetworkError):
                 await one.bus.close()
@@ -283,9 +286,7 @@ class Clients:
     async def finish(self, seconds: float) -> list[str]:
         """Publish no more, and wait for what is under way; what has not come by then."""
         if self._visiting is not None:
-            self._visiting.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._visiting
+            await cancelled(self._visiting)
             self._visiting = None
         for publisher in self.publishers.values():
             await publisher.stop()
@@ -295,6 +296,17 @@ class Clients:
             return [text for one in self.subscribers.values() for text in one.missing(publishers)]
 
         return await waited(missing, seconds)
+
+
+async def cancelled(task: asyncio.Task[None]) -> None:
+    """Cancel a task and wait until it has ended; raise what it has ended with before, if so.
+
+    Who waits may be cancelled as well: that must not be taken for the end of the task.
+    """
+    task.cancel()
+    await asyncio.wait([task])
+    if not task.cancelled():
+        task.result()
 
 
 async def waited(missing: Callable[[], list[str]], seconds: float) -> list[str]:

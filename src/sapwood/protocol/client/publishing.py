@@ -126,9 +126,9 @@ class Publishing:
     def call_back(self, frames: int) -> None:
         """The broker ends and has not looked at more than so many frames of the stream.
 
-        The others count as never handed over.
+        The others count as never handed over. Those it has looked at are accepted when it said so
+        (`acknowledge`), and not here: whoever waits would not hear of it.
         """
-        self.acknowledge(frames)
         self._handed = frames
 
     def _last_handed(self, batch: Batch) -> int:

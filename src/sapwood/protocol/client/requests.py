@@ -153,6 +153,8 @@ class Requests:
             self._unanswered.pop(number, None)
         else:
             is_news = self._ends.pop(number, None) is not None or self.changed(number)
+            if isinstance(said, Refused):  # of a survey, an answer is another message
+                is_news = self.surveyed(number) or is_news
         if not is_news:
             return request, None
         if isinstance(said, Refused):

@@ -4,7 +4,7 @@ A browser on the same machine can be made to ask by any page it shows, under a n
 (DNS rebinding) or across sites; so a request must be for a name that is known, and a change must
 not come from another site. Where there are accounts, whoever changes something logs in, and so does
 whoever asks from elsewhere: HTTP Basic, with the name of an account and its secret. Whether the
-endpoint is up (``/healthz``) is told to anybody.
+endpoint is up (``/healthz``) and the broker takes part (``/readyz``) is told to anybody.
 """
 
 from __future__ import annotations

@@ -50,12 +50,15 @@ class Admin:
         take_status: Callable[[], Status],
         spoil: Callable[[Mapping[str, str]], list[str]] | None = None,
         door: Door | None = None,
+        why_not_ready: Callable[[], str] = lambda: "",
     ) -> None:
         self._take_status = take_status
         self._spoil = spoil
         """Corrupts the state of the broker, if that is allowed; says what it did."""
         self._door = door
         """Who may ask what; without one, everybody everything."""
+        self._why_not_ready = why_not_ready
+        """Why the broker does not take part; empty if it does (``readiness``)."""
         self.tls: ssl.SSLContext | None = None
         """What it is encrypted with, if it is."""
         self._server: uvicorn.Server | None = None
@@ -110,6 +113,7 @@ class Admin:
         return Starlette(
             routes=[
                 Route("/healthz", self._health),
+                Route("/readyz", self._readiness),
                 Route("/status", self._guarded(self._status, "read")),
                 Route("/metrics", self._guarded(self._metrics, "read")),
                 Route("/faults", self._guarded(self._faults, "faults"), methods=["POST"]),
@@ -127,6 +131,10 @@ class Admin:
 
     async def _health(self, request: Request) -> Response:
         return PlainTextResponse("ok\n")
+
+    async def _readiness(self, request: Request) -> Response:
+        reason = self._why_not_ready()
+        return PlainTextResponse(f"{reason or 'ready'}\n", status_code=503 if reason else 200)
 
     async def _status(self, request: Request) -> Response:
         return self._shown(msgspec.json.encode, "application/json")

@@ -16,6 +16,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from sapwood.runtime.admin.edge_metrics import edge_metrics
+from sapwood.runtime.admin.loss_metrics import loss_metrics
 from sapwood.runtime.admin.status import (
     LINKED,
     ClientStatus,
@@ -40,7 +41,8 @@ class _OneStatus(Collector):
         yield from _broker(self._status)
         yield from _links(self._status.neighbours)
         yield from _clients(self._status.clients)
-        yield from _losses(self._status)
+        yield from loss_metrics(self._status)
+        yield from _what_happened(self._status)
         yield from _refresh(self._status.refresh)
         yield from _healing(self._status)
         yield from _optimization(self._status)
@@ -197,7 +199,7 @@ def _optimization(status: Status) -> Iterator[Metric]:
     yield _gauge("utilisation", "Share of the time in which the broker is busy.", known.utilisation)
 
 
-def _losses(status: Status) -> Iterator[Metric]:
+def _what_happened(status: Status) -> Iterator[Metric]:
     drops = CounterMetricFamily("sapwood_drops", "What was dropped.", labels=["reason"])
     for reason, count in status.drops.items():
         drops.add_metric([reason], count)

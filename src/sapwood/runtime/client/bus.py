@@ -161,7 +161,11 @@ class Bus:
         finally:
             if self._loading is not None:
                 self._loading.cancel()
-            self._waiters.fail(ClosedError("the bus was closed"))
+            closed = ClosedError("the bus was closed")
+            if self._opened is not None and not self._opened.done():
+                self._opened.set_exception(closed)
+            self._waiters.fail(closed)
+            self._progress.set()
             for subscription in self._subscriptions.values():
                 subscription.finish()
             self._machine.close(self._driver.clock.now())

@@ -26,6 +26,7 @@ from sapwood.protocol.client.outputs import (
     Unconfirmed,
 )
 from sapwood.protocol.client.session import ClientSession
+from sapwood.protocol.messages import Surveyed
 from sapwood.protocol.ports import Connected, DriverEvent
 from sapwood.protocol.reconfigure.asking import TreeChangeEnded, Wish
 from sapwood.wire.frames import HEADER, HEADER_SIZE
@@ -167,6 +168,8 @@ class FaithfulClient:
         self.refused: list[str] = []
         self.changed: list[TreeChangeEnded] = []
         """What it was answered when it asked for changes of the tree."""
+        self.surveyed: list[Surveyed] = []
+        """What it was answered when it asked for surveys."""
         self.failed: Failed | None = None
         self._kernel = kernel
         self._advertisements: dict[str, str] = {}
@@ -280,6 +283,11 @@ class FaithfulClient:
         self.session.change_tree(wish, links, broker)
         return self._after((), now)
 
+    def survey(self, now: float) -> Sequence[object]:
+        """Ask what the network looks like."""
+        self.session.survey()
+        return self._after((), now)
+
     def publish(
         self,
         attributes: Mapping[str, Value],
@@ -316,6 +324,8 @@ class FaithfulClient:
             self.refused.append(output.reason)
         elif isinstance(output, TreeChangeEnded):
             self.changed.append(output)
+        elif isinstance(output, Surveyed):
+            self.surveyed.append(output)
         elif isinstance(output, Failed):
             self.failed = output
             for wanted in self.subscriptions.values():

@@ -410,6 +410,10 @@ class FaithfulNetwork:
         """A client asks for a change of the tree."""
         self._call(session, self.clients[session].change_tree, wish, links, broker)
 
+    def survey(self, session: str) -> None:
+        """A client asks what the network looks like."""
+        self._call(session, self.clients[session].survey)
+
     def publish(
         self,
         session: str,
