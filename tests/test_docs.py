@@ -55,6 +55,10 @@ def test_every_page_is_in_its_index(index: Path) -> None:
     expect_none(doccheck.unlisted_pages(index))
 
 
+def test_the_menu_lists_all_pages_in_the_order_of_reading() -> None:
+    expect_none(doccheck.menu_problems(ROOT / "mkdocs.yml", ROOT / "docs"))
+
+
 @pytest.mark.parametrize("path", with_examples(MODULES_WITH_EXAMPLES), ids=page_id)
 def test_examples_in_docstrings_are_true(path: Path) -> None:
     name = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
@@ -125,3 +129,20 @@ def test_true_examples_pass_and_share_a_namespace(tmp_path: Path) -> None:
 )
 def test_a_wrong_example_is_found(tmp_path: Path, block: str) -> None:
     assert len(doccheck.wrong_examples(page(tmp_path, block), lambda words: 0)) == 1
+
+
+def test_a_menu_with_gaps_is_found(tmp_path: Path) -> None:
+    page(tmp_path, "", "index.md")
+    page(tmp_path, "", "new.md")
+    menu = "site_name: S\nnav:\n  - index.md\n  - Reference:\n      - Old: old.md\n  - index.md\n"
+    configuration = page(tmp_path, menu, "mkdocs.yml")
+    found = [
+        text.removeprefix(f"{configuration}: ")
+        for text in doccheck.menu_problems(configuration, tmp_path)
+    ]
+    assert found == [
+        "does not list new.md",
+        "lists old.md, which is not there",
+        "lists index.md twice",
+        "has sections ('Reference',)",
+    ]

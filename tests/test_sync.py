@@ -19,7 +19,7 @@ LEFT_OUT = {
         *{"begin", "end", "has_room"},  # between a bus and its subscriptions
         *{"account", "secret", "tls"},  # for whoever asks brokers elsewhere in the same name
     },
-    "Subscription": {"begin", "wake", "finish"},
+    "Subscription": {"begin", "check_begun", "wake", "finish"},
 }
 
 
@@ -124,9 +124,29 @@ def test_errors_come_through() -> None:
         ):
             bus.subscribe("price >")
         assert not bus.is_connected
-        with pytest.raises(ClosedError, match="use it in a with statement"):
+        with pytest.raises(ClosedError, match=r"write: with sapwood\.sync\.connect"):
             bus.publish({})
         bus.close()
+
+
+def test_a_bus_that_is_not_entered_says_what_would_be_right() -> None:
+    bus = sapwood.sync.connect()
+    for use in (lambda: bus.publish({"x": 1}), bus.ping, lambda: list(bus.subscribe("true"))):
+        with pytest.raises(ClosedError, match=r"write: with sapwood\.sync\.connect\(…\) as bus"):
+            use()
+
+
+def test_a_subscription_that_is_not_entered_does_not_wait_for_ever() -> None:
+    with (
+        chain_in_background(1) as servers,
+        sapwood.sync.connect(str(servers[0].address)) as bus,
+    ):
+        forgotten = bus.subscribe("x > 1")
+        for use in (lambda: list(forgotten), forgotten.get, lambda: forgotten.read(seconds=5)):
+            with pytest.raises(ClosedError, match=r"has not begun.* write: with bus\.subscribe"):
+                use()
+        forgotten.close()
+        assert list(forgotten) == []
 
 
 def test_no_thread_is_left() -> None:

@@ -87,6 +87,27 @@ def unlisted_pages(index: Path) -> list[str]:
     return [f"{index}: does not list {page}" for page in pages if page not in linked]
 
 
+SECTIONS = ("Tutorial", "How to", "Explanation", "Reference", "Decisions")
+"""Of the menu, in the order of reading."""
+
+_MENU_PAGE = re.compile(r"^ +- (?:[^:\n]+: )?(?P<page>\S+\.md)$", re.MULTILINE)
+_MENU_SECTION = re.compile(r"^  - (?P<title>[^:\n]+):$", re.MULTILINE)
+
+
+def menu_problems(configuration: Path, docs: Path) -> list[str]:
+    """Pages that the menu of mkdocs leaves out, repeats or invents; sections out of order."""
+    menu = configuration.read_text(encoding="utf-8").partition("\nnav:")[2]
+    listed = _MENU_PAGE.findall(menu)
+    there = {page.relative_to(docs).as_posix() for page in docs.rglob("*.md")}
+    sections = tuple(_MENU_SECTION.findall(menu))
+    return [
+        *(f"{configuration}: does not list {page}" for page in sorted(there - {*listed})),
+        *(f"{configuration}: lists {page}, which is not there" for page in {*listed} - there),
+        *(f"{configuration}: lists {page} twice" for page in {*listed} if listed.count(page) > 1),
+        *([f"{configuration}: has sections {sections}"] if sections != SECTIONS else []),
+    ]
+
+
 def wrong_examples(path: Path, run_command: Callable[[list[str]], int]) -> list[str]:
     """Examples of a page that fail or do not print what the page shows.
 

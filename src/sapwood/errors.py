@@ -327,7 +327,7 @@ class UnconfirmedError(NetworkError):
 
 
 class ClosedError(NetworkError):
-    """Something is used after it was closed."""
+    """Something is used after it was closed, or before it was opened."""
 
 
 class ListenError(NetworkError):

@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar, Unpack
 
 from sapwood.errors import ClosedError
 from sapwood.filters.filter import Filter
@@ -121,6 +121,7 @@ class Subscription:
 
     def __next__(self) -> Item:
         if not self._items:
+            self._inner.check_begun("with")
             self._items.extend(self._loop.call(self._inner.read(_AT_ONCE)))
             if not self._items:
                 raise StopIteration
@@ -130,12 +131,14 @@ class Subscription:
         """The next item; a TimeoutError if none comes in time, a ClosedError after the end."""
         if self._items:
             return self._items.popleft()
+        self._inner.check_begun("with")
         return self._loop.call(self._inner.get(seconds))
 
     def read(self, most: int = 1000, seconds: float | None = None) -> list[Item]:
         """What is there, up to a number; waits for the first. Empty after the end, or in time."""
         if self._items:
             return [self._items.popleft() for _ in range(min(most, len(self._items)))]
+        self._inner.check_begun("with")
         return self._loop.call(self._inner.read(most, seconds))
 
 
@@ -184,7 +187,9 @@ class Bus:
     @property
     def _loop(self) -> _Loop:
         if self._running is None:
-            raise ClosedError("the bus is not connected; use it in a with statement")
+            raise ClosedError(
+                "the bus is not connected; write: with sapwood.sync.connect(…) as bus"
+            )
         return self._running
 
     # What is known
@@ -305,6 +310,6 @@ class Bus:
         return self._loop.call(self._inner.ping())
 
 
-def connect(*servers: str, **options: object) -> Bus:
+def connect(*servers: str, **options: Unpack[client.ConnectOptions]) -> Bus:
     """A bus on one of some servers, to be used in a with statement; options as `BusOptions`."""
     return Bus(client.connect(*servers, **options))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -80,29 +81,27 @@ def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
         main.run([])
 
 
-def test_a_missing_extra_is_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    requirements = [
-        "msgspec>=0.19",
-        'numba>=0.61; extra == "spark"',
-        'pandas>=2; extra == "spark"',
-        'numba>=0.61; extra == "matching"',
-        'prometheus-client>=0.21; extra == "network"',
-    ]
-    monkeypatch.setattr("importlib.metadata.requires", lambda name: requirements)
-    for module, extra in {"numba.core": "matching", "prometheus_client": "network"}.items():
+def test_the_shell_is_told_how_to_complete_and_what_is_possible() -> None:
+    def sapwood(*arguments: str, **environment: str) -> str:
+        return subprocess.run(
+            [sys.executable, "-m", "sapwood", *arguments],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        ).stdout
 
-        def fail(module: str = module) -> None:
-            raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+    instruction = {"_SAPWOOD_COMPLETE": "complete_bash", "COMP_CWORD": "1"}
+    assert sapwood(COMP_WORDS="sapwood pub", **instruction).split() == ["publish"]
+    assert "_SAPWOOD_COMPLETE=complete_bash" in sapwood(_SAPWOOD_COMPLETE="source_bash")
 
-        monkeypatch.setattr(main, "build_app", lambda fail=fail: lambda *_, **__: fail())
-        assert main.run([]) == ExitStatus.WRONG_USE
-        assert capsys.readouterr().err == (
-            f"error: {module} is not installed; run: pip install 'sapwood[{extra}]'\n"
-        )
-    assert main.extra_with("msgspec") is None
-    assert main.extra_with("gone") is None
+
+def test_help_offers_completion(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["--help"]) == ExitStatus.DONE
+    out = capsys.readouterr().out
+    assert "--install-completion" in out
+    assert "--show-completion" in out
 
 
 def test_an_interrupt_is_quiet(

@@ -58,6 +58,17 @@ def test_one_is_published_and_its_id_printed(network: Network, capsys: Captured)
     assert json.loads(found)["id"].endswith(":1")
 
 
+def test_a_number_that_is_sent_as_text_is_told_once(network: Network, capsys: Captured) -> None:
+    assert network.publish("price=200", "urgent=true", "size:=3", "symbol=IBM") == 0
+    sent = {"price": "200", "urgent": "true", "size": 3, "symbol": "IBM"}
+    assert network.heard(1) == [(sent, b"")]
+    assert capsys.readouterr().err == (
+        "price, urgent: sent as text; use price:=200 for a number, urgent:=true for a boolean\n"
+    )
+    assert network.publish("symbol=IBM", "size:=3", "part=007") == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_a_payload_comes_from_a_file(network: Network, tmp_path: Path, capsys: Captured) -> None:
     file = tmp_path / "payload"
     file.write_bytes(b"\x00\xff")

@@ -11,8 +11,9 @@ import pytest
 from sapwood.cli.main import run
 
 
-def test_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["version"]) == 0
+@pytest.mark.parametrize("word", ["version", "--version"])
+def test_version_is_one_line(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([word]) == 0
     out, err = capsys.readouterr()
     assert out.startswith(f"sapwood {importlib.metadata.version('sapwood')} (")
     assert out.count("\n") == 1

@@ -10,7 +10,7 @@ from runtime.serving import run, serving
 from sapwood.errors import RefusedError
 from sapwood.protocol.client.delivered import Delivered
 from sapwood.protocol.hashing import hash_password, hash_token
-from sapwood.runtime.client import connect
+from sapwood.runtime.client import ConnectOptions, connect
 
 ACCOUNTS = f"""
 [accounts.alice]
@@ -46,14 +46,15 @@ def test_strangers_get_nowhere(tmp_path: Path) -> None:
             connect(str(first.address), account="mallory", secret="open sesame") as mallory,
         ):
             url = str(first.address)
-            for options in (
+            guesses: tuple[ConnectOptions, ...] = (
                 {},
                 {"token": "hub"},
                 {"account": "alice", "secret": "open sesame"},
                 {"id": "alice", "account": "mallory", "secret": "open sesame"},
                 {"account": "mallory", "secret": "guess"},
                 {"account": "B2", "secret": "site"},
-            ):
+            )
+            for options in guesses:
                 with pytest.raises(RefusedError):
                     await connect(url, **options).__aenter__()
             with pytest.raises(RefusedError, match="is for a client, and says to be a broker"):

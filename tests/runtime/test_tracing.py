@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.runtime.config.settings import TraceSettings
-from sapwood.runtime.tracing import BATCH_BYTES, Tracer
+from sapwood.pipeline.files import list_traces
+from sapwood.runtime.config.settings import Settings, TraceSettings
+from sapwood.runtime.server import make_tracer
+from sapwood.runtime.tracing import BATCH_BYTES, CLOCK_SECONDS, Tracer
 from sapwood.trace import Row, RunSettings, read
 from sapwood.trace.columns.frames import Frames
 from sapwood.wire.frames import encode_head, encode_notification
@@ -60,11 +62,11 @@ def test_a_client_that_has_left_begins_again(tmp_path: Path) -> None:
 
 def test_what_is_old_is_written_while_the_broker_runs(tmp_path: Path) -> None:
     live = tracer(tmp_path, seconds_max=2.0)
-    live.record(10.0, "subscribed", {"client": "a.1", "filter": "x > 1"})
-    live.tick(11.0)
-    live.tick(11.5)  # the next one may come half a second later
-    live.record(11.5, "settled", {"client": "a.1", "filter": "x > 1"})
-    live.close(11.6)
+    live.record(1.0, "subscribed", {"client": "a.1", "filter": "x > 1"})
+    live.tick(2.0)
+    live.tick(2.5)  # the next one may come half a second later
+    live.record(2.5, "settled", {"client": "a.1", "filter": "x > 1"})
+    live.close(2.6)
     assert [path.name for path in read(tmp_path).files] == [
         "000001-000000000001.parquet",
         "000001-000000000002.parquet",
@@ -75,13 +77,13 @@ def test_what_does_not_fit_is_left_out_and_a_gap_says_so(tmp_path: Path) -> None
     live = tracer(tmp_path, queue_bytes=BATCH_BYTES // 2)
     large = notification(1, BATCH_BYTES // 4)
     for sequence in range(1, 9):  # nothing is handed over before a tick
-        live.record(float(sequence), "published", {"client": "a.1"}, large)
+        live.record(sequence / 10, "published", {"client": "a.1"}, large)
     assert live.left_out == 7
-    live.tick(9.0)
+    live.tick(0.9)
     while live.waiting_bytes:
         os.sched_yield()
-    live.record(9.0, "published", {"client": "a.1"}, notification(9))
-    live.close(10.0)
+    live.record(0.9, "published", {"client": "a.1"}, notification(9))
+    live.close(1.0)
     assert kinds(tmp_path) == ["published", "trace_gap", "published", "clock"]
 
 
@@ -110,7 +112,7 @@ def test_a_file_that_cannot_be_written_leaves_a_gap(tmp_path: Path) -> None:
     obstacle = tmp_path / "run=r" / "date=1970-01-01"
     obstacle.write_text("not a folder")
     live.record(1.0, "published", {"client": "a.1"}, notification(1))
-    live.tick(5.0)
+    live.tick(4.0)
     while not live.failure:
         os.sched_yield()
     assert "date=1970-01-01" in live.failure
@@ -118,6 +120,63 @@ def test_a_file_that_cannot_be_written_leaves_a_gap(tmp_path: Path) -> None:
     live.close(6.0)
     assert kinds(tmp_path) == ["trace_gap", "clock"]
     assert (live.left_out, live.failure) == (1, "")
+
+
+def test_the_thread_survives_what_no_row_can_hold(tmp_path: Path) -> None:
+    live = tracer(tmp_path)
+    live.record(1.0, "published", {"client": "a.1"}, notification(1))
+    live.tick(1.0)
+    live.record(2.0, "delivered", {"client": "a.1", "publisher": "a.1", "sequence": 2**63})
+    live.tick(2.0)
+    while not live.failure:
+        os.sched_yield()
+    assert "OverflowError" in live.failure
+    live.record(3.0, "published", {"client": "a.1"}, notification(2))
+    live.close(4.0)
+    assert kinds(tmp_path) == ["published", "trace_gap", "published", "clock"]
+    assert (live.left_out, live.failure) == (1, "")
+
+
+def test_the_thread_survives_a_time_that_is_none(tmp_path: Path) -> None:
+    live = tracer(tmp_path)
+    live.record(1e300, "published", {"client": "a.1"}, notification(1))
+    live.tick(1.0)
+    while not live.failure:
+        os.sched_yield()
+    assert "which is no time" in live.failure
+    live.close(2.0)
+    assert kinds(tmp_path) == ["trace_gap", "clock"]
+    assert (live.left_out, live.failure) == (1, "")
+
+
+def test_a_trace_says_how_far_it_is_though_nothing_happens(tmp_path: Path) -> None:
+    live = tracer(tmp_path)
+    times = [number * 0.5 for number in range(1, 31)]
+    for now in times:
+        live.tick(now)
+    live.tick(1.0)  # the clock is set back
+    live.close(1.5)
+    assert [(row.kind, row.at) for row in read(tmp_path)] == [
+        *(("clock", at) for at in (CLOCK_SECONDS, 2 * CLOCK_SECONDS, 3 * CLOCK_SECONDS, 1.0, 1.5))
+    ]
+
+
+def test_a_gap_is_told_before_the_trace_says_how_far_it_is(tmp_path: Path) -> None:
+    live = tracer(tmp_path, queue_bytes=100)
+    live.record(1.0, "published", {"client": "a.1"}, notification(1))
+    live.tick(CLOCK_SECONDS)
+    live.close(6.0)
+    assert kinds(tmp_path) == ["trace_gap", "clock", "clock"]
+
+
+def test_files_of_a_broker_state_the_settling_time(tmp_path: Path) -> None:
+    trace = TraceSettings(directory=str(tmp_path), run="r", settle_seconds=3.5)
+    live = make_tracer(Settings(id="B1", trace=trace, advertisements="required"), 1)
+    assert live is not None
+    live.start(0.0)
+    live.close(1.0)
+    stated = list_traces(str(tmp_path)).settings()["r"]
+    assert stated == RunSettings(settle_seconds=3.5, advertisements_required=True)
 
 
 CRASHING = """

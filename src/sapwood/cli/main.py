@@ -9,14 +9,15 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
-import re
 import sys
 from collections.abc import Sequence
-from typing import cast
+from typing import Annotated, cast
 
 import typer
 
+from sapwood.cli.extras import missing_message
 from sapwood.cli.output import ExitStatus, notice
+from sapwood.cli.version import version_line
 from sapwood.errors import SapwoodError
 
 COMMANDS: dict[str, str] = {
@@ -45,9 +46,6 @@ COMMANDS: dict[str, str] = {
 
 _STDOUT_FILENO = 1
 
-_OF_EXTRA = re.compile(r"(?P<name>[A-Za-z0-9._-]+).*; extra == \"(?P<extra>[a-z]+)\"")
-"""A requirement of an extra, as the metadata of a package writes it."""
-
 # All that typer refuses on a command line is a usage error; of those, typer exports only
 # BadParameter, whose base is the one they share.
 _USAGE_ERRORS = cast("tuple[type[Exception], ...]", typer.BadParameter.__bases__)
@@ -68,7 +66,6 @@ def build_app() -> typer.Typer:
         name="sapwood",
         help="Sapwood: a publish/subscribe network that manages itself.",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
@@ -83,7 +80,21 @@ def build_app() -> typer.Typer:
     return app
 
 
-def _root() -> None:
+def _tell_version(is_wanted: bool) -> None:
+    """Do what ``--version`` asks, before anybody misses a command."""
+    if is_wanted:
+        print(version_line())
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version and exit.", is_eager=True, callback=_tell_version
+        ),
+    ] = False,
+) -> None:
     """A publish/subscribe network that manages itself."""
 
 
@@ -103,10 +114,10 @@ def run(arguments: Sequence[str]) -> int:
         notice(_usage_message(error))
         return ExitStatus.WRONG_USE
     except ModuleNotFoundError as missing:
-        extra = extra_with(missing.name or "")
-        if extra is None:
+        message = missing_message(missing.name or "", arguments)
+        if message is None:
             raise
-        notice(f"error: {missing.name} is not installed; run: pip install 'sapwood[{extra}]'")
+        notice(f"error: {message}")
         return ExitStatus.WRONG_USE
     except (typer.Abort, KeyboardInterrupt):
         return ExitStatus.INTERRUPTED
@@ -117,20 +128,6 @@ def run(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT_FILENO)
         return ExitStatus.DONE
     return status if isinstance(status, int) else ExitStatus.DONE
-
-
-def extra_with(module: str) -> str | None:
-    """The smallest extra of Sapwood that brings a module, if one does."""
-    from importlib.metadata import requires
-
-    wanted = module.partition(".")[0].replace("_", "-").lower()
-    extras: dict[str, list[str]] = {}
-    for requirement in requires("sapwood") or ():
-        found = _OF_EXTRA.match(requirement)
-        if found is not None:
-            extras.setdefault(found["extra"], []).append(found["name"].lower())
-    having = [extra for extra, names in extras.items() if wanted in names]
-    return min(having, key=lambda extra: len(extras[extra]), default=None)
 
 
 def _reader_left(leaving: SystemExit) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sapwood.cli.attributes import parse_attributes
+from sapwood.cli.attributes import parse_attributes, text_notice
 from sapwood.cli.output import ExitStatus, notice, print_json
 from sapwood.cli.server_option import DEFAULT_SERVER, Servers, open_bus, run_client
 from sapwood.errors import InvalidNotificationError
@@ -54,6 +54,8 @@ def publish(
     if not words and payload is None:
         raise typer.BadParameter("nothing to publish: give NAME=TEXT or NAME:=JSON, or -")
     notification = Notification(parse_attributes(words or []), data)
+    if told := text_notice(words or []):
+        notice(told)
     print_json({"id": run_client(_publish_one(server, notification))})
     return ExitStatus.DONE
 

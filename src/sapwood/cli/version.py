@@ -15,16 +15,25 @@ def version(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Print the version of Sapwood and of the Python it runs on."""
-    facts = {
+    if as_json:
+        print_json(_facts())
+    else:
+        print(version_line())
+
+
+def version_line() -> str:
+    """What `sapwood version` and `sapwood --version` print."""
+    facts = _facts()
+    return (
+        f"sapwood {facts['sapwood']} "
+        f"({facts['implementation']} {facts['python']}, {facts['platform']})"
+    )
+
+
+def _facts() -> dict[str, str]:
+    return {
         "sapwood": importlib.metadata.version("sapwood"),
         "python": platform.python_version(),
         "implementation": platform.python_implementation(),
         "platform": f"{platform.system()}-{platform.machine()}",
     }
-    if as_json:
-        print_json(facts)
-    else:
-        print(
-            f"sapwood {facts['sapwood']} "
-            f"({facts['implementation']} {facts['python']}, {facts['platform']})"
-        )

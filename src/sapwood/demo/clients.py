@@ -12,6 +12,7 @@ from typing import TypeAlias
 from sapwood.demo.workload import Publisher, Subscriber
 from sapwood.errors import NetworkError
 from sapwood.runtime.client import Bus, Gap, Subscription, connect
+from sapwood.runtime.client.options import DEFAULT_NETWORK
 
 GapSink: TypeAlias = Callable[[Subscriber, Gap], None]
 
@@ -63,7 +64,9 @@ class Clients:
         await self._stack.aclose()
 
     async def _connect(self, name: str, broker: str) -> Bus:
-        bus = await connect(*self._urls[broker], id=name, connect_seconds=30.0).__aenter__()
+        bus = await connect(
+            *self._urls[broker], id=name, network=DEFAULT_NETWORK, connect_seconds=30.0
+        ).__aenter__()
         self._stack.push_async_callback(_leave, bus)
         return bus
 

@@ -24,6 +24,7 @@ from sapwood.errors import DemoError
 from sapwood.protocol.reconfigure.asking import TreeChangeEnded, Wish
 from sapwood.protocol.tree import Link, Topology
 from sapwood.runtime.client import connect
+from sapwood.runtime.client.options import DEFAULT_NETWORK
 from sapwood.runtime.local.local_network import LocalNetwork
 from sapwood.runtime.local.proxy import Proxy
 from sapwood.sim.topology import make_topology
@@ -147,7 +148,7 @@ class DemoNetwork:
 
     async def change_tree(self, wish: Wish, links: Sequence[Link]) -> TreeChangeEnded:
         """Let the tree be changed, as `sapwood topology` does."""
-        async with connect(self.processes["B1"].url, id="operator") as bus:
+        async with connect(self.processes["B1"].url, id="operator", network=DEFAULT_NETWORK) as bus:
             return await bus.change_tree(wish, links)
 
     # Faults

@@ -315,7 +315,8 @@ def make_tracer(settings: Settings, session: int) -> Tracer | None:
     """What writes the trace of a broker, if one is wanted."""
     if not settings.trace.directory:
         return None
-    required = settings.advertisements == "required"
-    return Tracer(
-        settings.trace, settings.id, session, RunSettings(advertisements_required=required)
+    stated = RunSettings(
+        settle_seconds=settings.trace.settle_seconds,
+        advertisements_required=settings.advertisements == "required",
     )
+    return Tracer(settings.trace, settings.id, session, stated)

@@ -4,7 +4,11 @@ The loop only notes what happened, with the bytes it has anyway, and hands the n
 batches. The thread makes columns of them (``sapwood.trace.columns``), mostly in compiled code that
 leaves the interpreter to the loop, and writes Parquet. What waits is bounded: if the thread does
 not keep up, happenings are left out and a ``trace_gap`` row says so. It also says so when the
-session before this one crashed, and when a file could not be written.
+session before this one crashed, when a file could not be written, and when something came that no
+row can hold: the thread goes on whatever happens, since nobody would see that it ended.
+
+While the broker runs, a ``clock`` row now and then says how far the trace is, even if nothing else
+happens.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ import queue
 import threading
 from typing import Any, Final, NamedTuple
 
-from sapwood.errors import TraceWriteError
+from sapwood.errors import TraceError, TraceWriteError
 from sapwood.runtime.config.settings import TraceSettings
 from sapwood.trace.columns import warm
 from sapwood.trace.columns.frames import Frames
@@ -28,6 +32,9 @@ turns, and lose some of what they have in the processor's caches."""
 
 TICK_SECONDS: Final = 0.5
 """Longest time between two calls of `Tracer.tick`: so long a note may wait to be handed over."""
+
+CLOCK_SECONDS: Final = 5.0
+"""Time between two ``clock`` rows."""
 
 _ITEM_BYTES: Final = 200
 """About what one note takes beside its frames."""
@@ -53,7 +60,7 @@ class Tracer:
         self.left_out = 0
         """Happenings that were not recorded: too much was waiting, or a file failed."""
         self.failure = ""
-        """Why the last file could not be written; empty if it could."""
+        """Why the last rows could not be recorded or written; empty if they could."""
         self._settings = settings
         self._writer = TraceWriter(
             settings.directory,
@@ -68,6 +75,7 @@ class Tracer:
         self._handed_bytes = 0
         self._done_bytes = 0
         self._now = 0.0
+        self._clock_at = 0.0
         self._has_gap = False
         self._queue: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="trace", daemon=True)
@@ -77,6 +85,7 @@ class Tracer:
     def start(self, now: float) -> None:
         """Begin to write; if the session before this one crashed, rows of it may be missing."""
         warm.exercise()
+        self._clock_at = now
         if self._writer.interrupted:
             self.record(now, TRACE_GAP, {})
         self._thread.start()
@@ -99,9 +108,7 @@ class Tracer:
             self.left_out += 1
             self._has_gap = True
             return
-        if self._has_gap:
-            self._has_gap = False
-            self._note(Happening(at, TRACE_GAP, {}), _ITEM_BYTES)
+        self._note_gap(at)
         self._note(Happening(at, kind, fields, frames), size)
         self._now = at
         if self._noted_bytes >= BATCH_BYTES:
@@ -114,14 +121,15 @@ class Tracer:
     def tick(self, now: float) -> None:
         """Time passes: what is old enough is written."""
         self._now = now
+        # Either way: a clock that was set back must not stop it for hours.
+        if abs(now - self._clock_at) >= CLOCK_SECONDS:
+            self._note_clock(now)
         self._hand_over()
 
     def close(self, now: float) -> None:
         """Write the rest; the trace is whole then."""
         self._now = now
-        if self._has_gap:
-            self._note(Happening(now, TRACE_GAP, {}), _ITEM_BYTES)
-        self._note(Happening(now, CLOCK, {}), _ITEM_BYTES)
+        self._note_clock(now)
         self._hand_over()
         self._queue.put(None)
         self._thread.join()
@@ -135,6 +143,17 @@ class Tracer:
         self._noted.append(item)
         self._noted_bytes += size
 
+    def _note_gap(self, at: float) -> None:
+        """Before anything that comes later: something was left out, if so."""
+        if self._has_gap:
+            self._has_gap = False
+            self._note(Happening(at, TRACE_GAP, {}), _ITEM_BYTES)
+
+    def _note_clock(self, now: float) -> None:
+        self._clock_at = now
+        self._note_gap(now)
+        self._note(Happening(now, CLOCK, {}), _ITEM_BYTES)
+
     def _hand_over(self) -> None:
         batch = _Batch(self._noted, self._noted_bytes, self._now)
         self._handed_bytes += self._noted_bytes
@@ -145,7 +164,11 @@ class Tracer:
 
     def _work(self) -> None:
         while (batch := self._queue.get()) is not None:
-            self._segment.add(batch.items)
+            try:
+                self._segment.add(batch.items)
+            except Exception as problem:  # noqa: BLE001 - see the module
+                self._write(batch.now)  # what came before; the next segment knows nothing of this
+                self._give_up(problem, len(batch.items), batch.now)
             self._done_bytes += batch.size
             if self._is_due(batch.now):
                 self._write(batch.now)
@@ -171,12 +194,18 @@ class Tracer:
     def _write(self, now: float) -> None:
         """Write the segment as a file, and begin the next one."""
         segment = self._segment
-        columns = segment.columns()
-        self._segment = Segment(self._orders, segment.next_step)
         try:
+            columns = segment.columns()
+            self._segment = Segment(self._orders, segment.next_step)
             self._writer.write_columns(columns, has_gap=segment.has_gap)
             self.failure = ""
-        except TraceWriteError as problem:
-            self.failure = str(problem)
-            self.left_out += segment.rows
-            self._segment.add([Happening(now, TRACE_GAP, {})])
+        except Exception as problem:  # noqa: BLE001 - see the module
+            self._segment = Segment(self._orders, segment.next_step)
+            self._give_up(problem, segment.rows, now)
+
+    def _give_up(self, problem: Exception, count: int, now: float) -> None:
+        """Leave happenings out, and say so here and in the trace."""
+        is_known = isinstance(problem, TraceError)
+        self.failure = str(problem) if is_known else f"{type(problem).__name__}: {problem}"
+        self.left_out += count
+        self._segment.add([Happening(now, TRACE_GAP, {})])

@@ -224,8 +224,9 @@ def test_beyond_this_machine_it_is_encrypted_and_wants_a_login(tmp_path: Path) -
                     urlopen, f"https://{admin}/status", timeout=10, context=authority.trusted
                 )
             for name, secret, is_told in (("chief", "t", True), ("guest", "g", False)):
-                login = {"account": name, "secret": secret, "tls": authority.trusted}
-                async with connect(str(server.address), **login) as bus:
+                async with connect(
+                    str(server.address), account=name, secret=secret, tls=authority.trusted
+                ) as bus:
                     (view,) = (await inspect(bus)).brokers
                 assert view.report.admin == f"https://{admin}"
                 assert (view.status is not None) is is_told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -237,6 +238,47 @@ def test_publishing_lets_others_work() -> None:
     run(scenario())
 
 
+# What was forgotten
+
+
+def test_a_bus_that_is_not_entered_says_what_would_be_right() -> None:
+    async def scenario() -> None:
+        bus = connect()
+        uses: list[Callable[[], Awaitable[object]]] = [
+            lambda: bus.publish({"x": 1}),
+            lambda: bus.publish({"x": 1}, confirm=True),
+            bus.flush,
+            bus.ping,
+            bus.survey,
+            lambda: bus.advertise("true"),
+            bus.subscribe("true").__aenter__,
+        ]
+        for use in uses:
+            with pytest.raises(
+                ClosedError, match=r"write: async with sapwood\.connect\(…\) as bus"
+            ):
+                await use()
+        assert bus.published == 0
+
+    run(scenario())
+
+
+def test_a_subscription_that_is_not_entered_does_not_wait_for_ever() -> None:
+    async def scenario() -> None:
+        async with broker("B1") as server, connect(url(server)) as bus:
+            forgotten = bus.subscribe("x > 1")
+            words = r"x > 1 has not begun.* write: async with bus\.subscribe"
+            with pytest.raises(ClosedError, match=words):
+                async for _ in forgotten:
+                    pass
+            with pytest.raises(ClosedError, match=words):
+                await forgotten.get(5)
+            with pytest.raises(ClosedError, match=words):
+                await forgotten.read(seconds=5)
+
+    run(scenario())
+
+
 # Advertisements
 
 
@@ -244,24 +286,28 @@ def test_where_advertisements_are_required_others_are_refused() -> None:
     refused: list[tuple[str, str]] = []
 
     async def scenario() -> None:
-        async with broker("B1", advertisements="required") as server:
-            options = {"on_refused": lambda name, why: refused.append((str(name), why))}
-            async with connect(url(server), **options) as bus, bus.subscribe("true") as wanted:
-                assert bus.advertisements_required
-                name = await bus.advertise("x > 10")
-                await bus.publish({"x": 11}, confirm=True)
-                with pytest.raises(RefusedError, match="has not advertised"):
-                    await bus.publish({"x": 1}, confirm=True)
-                await bus.publish({"x": 2})
-                await bus.publish({"x": 12}, confirm=True)
-                assert await values(wanted, 2) == [11, 12]
-                assert bus.refused == 2
-                assert [found for found, _ in refused] == [f"{bus.name}:2", f"{bus.name}:3"]
+        async with (
+            broker("B1", advertisements="required") as server,
+            connect(
+                url(server), on_refused=lambda name, why: refused.append((str(name), why))
+            ) as bus,
+            bus.subscribe("true") as wanted,
+        ):
+            assert bus.advertisements_required
+            name = await bus.advertise("x > 10")
+            await bus.publish({"x": 11}, confirm=True)
+            with pytest.raises(RefusedError, match="has not advertised"):
+                await bus.publish({"x": 1}, confirm=True)
+            await bus.publish({"x": 2})
+            await bus.publish({"x": 12}, confirm=True)
+            assert await values(wanted, 2) == [11, 12]
+            assert bus.refused == 2
+            assert [found for found, _ in refused] == [f"{bus.name}:2", f"{bus.name}:3"]
+            await bus.unadvertise(name)
+            with pytest.raises(RefusedError, match="has not advertised"):
+                await bus.publish({"x": 13}, confirm=True)
+            with pytest.raises(ClosedError, match="nothing is advertised under"):
                 await bus.unadvertise(name)
-                with pytest.raises(RefusedError, match="has not advertised"):
-                    await bus.publish({"x": 13}, confirm=True)
-                with pytest.raises(ClosedError, match="nothing is advertised under"):
-                    await bus.unadvertise(name)
 
     run(scenario())
 
@@ -428,6 +474,8 @@ def test_a_cancelled_subscription_leaves_nothing_behind() -> None:
 def test_a_cancelled_publication_that_waited_was_not_published() -> None:
     async def scenario() -> None:
         bus = connect("127.0.0.1:1", buffer_bytes=1000)  # never connected: nothing is taken
+        opening = asyncio.create_task(bus.__aenter__())
+        await asyncio.sleep(0)
         await bus.publish({}, b"x" * 2000)
         waiting = asyncio.create_task(bus.publish({}))
         await asyncio.sleep(0)
@@ -436,6 +484,9 @@ def test_a_cancelled_publication_that_waited_was_not_published() -> None:
         with pytest.raises(asyncio.CancelledError):
             await waiting
         assert bus.published == 1
+        opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
 
     run(scenario())
 

@@ -33,7 +33,9 @@ class CountingBus:
 
 def make(buffer: int = 100, *, gaps: bool = True) -> tuple[Subscription, CountingBus]:
     bus = CountingBus()
-    return Subscription(bus, Filter("true"), buffer=buffer, settle=True, gaps=gaps), bus
+    made = Subscription(bus, Filter("true"), buffer=buffer, settle=True, gaps=gaps)
+    made.begin(made.inbox)
+    return made, bus
 
 
 def items(count: int) -> list[Delivered]:

@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 
 from sapwood.errors import BenchmarkError, NetworkError, SapwoodError
 from sapwood.runtime.client import Bus, Gap, connect
+from sapwood.runtime.client.options import DEFAULT_NETWORK
 
 CLASSES: Final = 32
 """Kinds of notifications; each is for some of the subscribers."""
@@ -197,7 +198,9 @@ class Clients:
                 await one.bus.close()
 
     async def _connected(self, name: str, home: str) -> Bus:
-        bus = connect(self._urls[home], id=name, connect_seconds=_CONNECT_SECONDS)
+        bus = connect(
+            self._urls[home], id=name, network=DEFAULT_NETWORK, connect_seconds=_CONNECT_SECONDS
+        )
         return await bus.__aenter__()
 
     async def _settle_at(self, home: str) -> None:

@@ -21,6 +21,7 @@ from sapwood.bench.live.network import LiveNetwork
 from sapwood.bench.live.upgrade import upgrade
 from sapwood.bench.registry import Progress
 from sapwood.runtime.client import connect
+from sapwood.runtime.client.options import DEFAULT_NETWORK
 from sapwood.trace import check, read
 from sapwood.trace.judge.verdict import VIOLATIONS, Verdict
 
@@ -171,7 +172,7 @@ async def upgrade_under_load(size: LiveSize, folder: Path, seed: int) -> Upgrade
     async with (
         LiveNetwork(size.brokers, folder, seed, size.delay_seconds) as network,
         Clients(network.urls, size.rate, Random(seed)) as clients,
-        connect(network.urls["B1"], id="operator") as operator,
+        connect(network.urls["B1"], id="operator", network=DEFAULT_NETWORK) as operator,
     ):
         done = await upgrade(network, operator)
         missing = await clients.finish(FINISH_SECONDS)

@@ -6,13 +6,14 @@ A thin face over the client's session (`sapwood.protocol.client`), which decides
 from sapwood.protocol.client.delivered import Delivered
 from sapwood.protocol.client.deliveries import Gap, Item
 from sapwood.runtime.client.bus import Bus, connect
-from sapwood.runtime.client.options import DEFAULT_SERVER, BusOptions
+from sapwood.runtime.client.options import DEFAULT_SERVER, BusOptions, ConnectOptions
 from sapwood.runtime.client.subscription import Subscription
 
 __all__ = [
     "DEFAULT_SERVER",
     "Bus",
     "BusOptions",
+    "ConnectOptions",
     "Delivered",
     "Gap",
     "Item",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import secrets
 import ssl
@@ -10,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, Unpack
 
 from sapwood.errors import (
     ClosedError,
@@ -44,7 +45,8 @@ from sapwood.protocol.client.session import ClientSession
 from sapwood.protocol.messages import Surveyed
 from sapwood.protocol.reconfigure.asking import TreeChangeEnded, TreeChangeProgress, Wish
 from sapwood.runtime.address import parse_address
-from sapwood.runtime.client.options import DEFAULT_SERVER, BusOptions, check_options
+from sapwood.runtime.client.environment import completed_options, completed_servers
+from sapwood.runtime.client.options import BusOptions, ConnectOptions, check_options
 from sapwood.runtime.client.subscription import Subscription
 from sapwood.runtime.client.waiters import Waiters
 from sapwood.runtime.clock import Clock
@@ -278,7 +280,7 @@ class Bus:
             )
         if self._publishing.is_ample:
             await self._make_room()
-        if self._closed or self._failure is not None:
+        if self._closed or self._failure is not None or self._opened is None:
             self._check_open()
         sequence = self._machine.publish(
             attributes, payload, published_at=time.time(), expires_in=expires_in
@@ -328,6 +330,10 @@ class Bus:
             raise self._failure
         if self._closed:
             raise ClosedError("the bus is closed; connect again")
+        if self._opened is None:
+            raise ClosedError(
+                "the bus is not connected yet; write: async with sapwood.connect(…) as bus"
+            )
 
     # Subscribing and advertising
 
@@ -507,16 +513,18 @@ class Bus:
             self._machine.deliveries.use_index(MatchIndex())
 
 
-def connect(*servers: str, **options: object) -> Bus:
+def connect(*servers: str, **options: Unpack[ConnectOptions]) -> Bus:
     """A bus on one of some servers, to be used as an async context manager.
 
-    Options are those of `BusOptions`.
+    Options are those of `BusOptions`. What is not given is taken from the environment, as far as
+    it says something about getting in (`sapwood.runtime.client.environment`).
     """
+    chosen = completed_servers(servers, os.environ)
     try:
-        chosen = BusOptions(**options)  # type: ignore[arg-type]
+        complete = BusOptions(**completed_options(options, chosen, os.environ))
     except TypeError as problem:
         raise ParameterError(str(problem), "connect") from None
-    return Bus(servers or (DEFAULT_SERVER,), chosen)
+    return Bus(chosen, complete)
 
 
 _last_session = 0

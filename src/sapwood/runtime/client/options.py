@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypedDict
 
 import msgspec
 
@@ -14,6 +14,7 @@ from sapwood.protocol.client.config import check_client_id
 from sapwood.protocol.link.flow import SLOW_POLICIES
 from sapwood.runtime.config.settings import DEFAULT_PORT
 
+DEFAULT_NETWORK: Final = "sapwood"
 DEFAULT_SERVER: Final = f"sapwood://127.0.0.1:{DEFAULT_PORT}"
 
 Listener = Callable[[NotificationId, str], None]
@@ -24,7 +25,7 @@ class BusOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     id: str = ""
     """A lasting name; by default one is made up. The session number grows with every connect."""
-    network: str = "sapwood"
+    network: str = DEFAULT_NETWORK
     """The network this is meant for: brokers of another one refuse."""
     token: str = ""
     """The shared secret of the network, if it has one."""
@@ -50,6 +51,23 @@ class BusOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """For ``sapwoods://`` addresses; by default the system's authorities are trusted."""
     on_refused: Listener | None = None
     """Called with the id and the reason when a broker does not accept a publication."""
+
+
+class ConnectOptions(TypedDict, total=False):
+    """The fields of `BusOptions` as keywords of `connect`, for type checkers and editors."""
+
+    id: str
+    network: str
+    token: str
+    account: str
+    secret: str
+    slow_policy: str
+    buffer_bytes: int
+    connect_seconds: float
+    close_seconds: float
+    silence_seconds: float
+    tls: ssl.SSLContext | None
+    on_refused: Listener | None
 
 
 def check_options(options: BusOptions) -> None:

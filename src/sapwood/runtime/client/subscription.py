@@ -52,6 +52,7 @@ class Subscription:
         """What has come and was not read."""
         self._bus = bus
         self._ready = asyncio.Event()
+        self._has_begun = False
         self._closed = False
         self._problem: NetworkError | None = None
 
@@ -120,6 +121,7 @@ class Subscription:
                 raise self._problem
             if self._closed:
                 return
+            self.check_begun("async with")
             self._ready.clear()
             self.inbox.is_awaited = True
             await self._ready.wait()
@@ -145,8 +147,17 @@ class Subscription:
 
     # For the bus
 
+    def check_begun(self, statement: str) -> None:
+        """Refuse to wait for what was never asked for; `statement` is what would ask for it."""
+        if not self._has_begun and not self._closed:
+            raise ClosedError(
+                f"the subscription {self.filter} has not begun, so nothing would ever come; "
+                f"write: {statement} bus.subscribe(…) as subscription"
+            )
+
     def begin(self, inbox: Inbox) -> None:
         """Read what comes into an inbox."""
+        self._has_begun = True
         self.inbox = inbox
         self.items = inbox.items
 

@@ -42,6 +42,15 @@ class TraceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             "with a trace_gap.",
         ),
     ] = 64 * 2**20
+    settle_seconds: Annotated[
+        float,
+        Meta(
+            ge=0.0,
+            le=86_400.0,
+            description="How long a change takes at most to be in effect everywhere, in seconds: "
+            "stated in the trace, for whoever judges it.",
+        ),
+    ] = 2.0
 
 
 class LogSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
