@@ -124,7 +124,7 @@ def test_an_abstract_address(tmp_path: Path) -> None:
         assert heard.states() == ["STOPPING=1"]
 
 
-@pytest.mark.parametrize("pid", ["", str(os.getpid())])
+@pytest.mark.parametrize("pid", ["", str(os.getpid())], ids=["anybody", "this process"])
 def test_signs_of_life_come_again_and_again(heard: Heard, pid: str) -> None:
     async def check() -> None:
         environment = {**place(heard), "WATCHDOG_USEC": "20000", "WATCHDOG_PID": pid}
