@@ -66,6 +66,7 @@ class ConnectOptions(TypedDict, total=False):
     connect_seconds: float
     close_seconds: float
     silence_seconds: float
+    answer_seconds: float
     tls: ssl.SSLContext | None
     on_refused: Listener | None
 
