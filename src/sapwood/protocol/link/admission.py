@@ -30,6 +30,7 @@ from sapwood.protocol.link.handshake import (
     BROKER,
     BUSY,
     CLIENT,
+    CONTRADICTION,
     COUNT_MAX,
     ID_IN_USE,
     NEVER,
@@ -312,8 +313,13 @@ class Admission:
             return Goodbye(ID_IN_USE, f"this broker itself is {name!r}; choose another id")
         is_client = hello.role == CLIENT
         if known is not None and self._is_of_other_kind(name, is_client=is_client, now=now):
-            other = "broker" if is_client else "client"
-            return Goodbye(ID_IN_USE, f"there is a {other} {name!r}; choose another id")
+            proves = bool(known.secret) and self._shows_secret(hello, known)
+            if known.line is not None or not proves:
+                other = "broker" if is_client else "client"
+                return Goodbye(ID_IN_USE, f"there is a {other} {name!r}; choose another id")
+            # Nobody else knows the secret of that stream: what is kept of it is wrong.
+            node.membership.remove(known, Goodbye(CONTRADICTION), now)
+            known = None
         if hello.slow_policy and hello.slow_policy not in SLOW_POLICIES:
             policies = ", ".join(SLOW_POLICIES)
             return Goodbye(PROTOCOL, f"no policy {hello.slow_policy!r}; there are {policies}")
