@@ -17,6 +17,7 @@ from sapwood.cli.analyze_setting import (
     Lifetime,
     LinksFile,
     PublicationRate,
+    RefreshSeconds,
     Root,
     Subscriptions,
     check_figure,
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
 Algorithm = Annotated[str, typer.Option(help="What edges do that filter: simple, identity, ...")]
 NotificationCost = Annotated[float, typer.Option(help="Of one over a link.", metavar="C")]
 ControlCost = Annotated[float, typer.Option(help="Of one over a link.", metavar="C")]
-RefreshSeconds = Annotated[
-    float, typer.Option(help="Between renewals of an entry; 0: there are none.", metavar="S")
-]
 
 _POINTS = 60
 

@@ -26,6 +26,9 @@ ClientsAt = Annotated[str, typer.Option(help="Where clients are: leaves or broke
 Classes = Annotated[int, typer.Option(help="Filters that exclude each other.", metavar="N")]
 Subscriptions = Annotated[float, typer.Option(help="Live ones, in all.", metavar="N")]
 Lifetime = Annotated[float, typer.Option(help="Mean seconds of a subscription.", metavar="S")]
+RefreshSeconds = Annotated[
+    float, typer.Option(help="Between renewals of an entry; 0: there are none.", metavar="S")
+]
 PublicationRate = Annotated[float, typer.Option(help="Per second, in all.", metavar="R")]
 FigureFile = Annotated[
     Path | None, typer.Option("--figure", help="Draw into this .svg or .png.", metavar="FILE")

@@ -18,6 +18,7 @@ from sapwood.cli.analyze_setting import (
     Lifetime,
     LinksFile,
     PublicationRate,
+    RefreshSeconds,
     Root,
     Subscriptions,
     check_figure,
@@ -30,9 +31,6 @@ from sapwood.cli.output import ExitStatus, notice, print_json
 if TYPE_CHECKING:
     from sapwood.analysis.traffic import Rates, Traffic
 
-RefreshSeconds = Annotated[
-    float, typer.Option(help="Between renewals of an entry; 0: there are none.", metavar="S")
-]
 Handover = Annotated[
     bool, typer.Option("--handover", help="Count renewals of identity as the rule sends them.")
 ]

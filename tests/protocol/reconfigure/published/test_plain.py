@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sapwood.errors import TopologyError
 from sapwood.filters.filter import Filter
 from sapwood.protocol.reconfigure.exchange import Exchange
 from sapwood.protocol.reconfigure.published.messages import (
@@ -67,5 +68,5 @@ def test_it_changes_nothing_by_itself() -> None:
     one = broker()
     assert one.handle(Tick(), 5.0) == []
     assert not one.is_busy
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(TopologyError, match="only routes and cannot change the tree"):
         one.handle(ChangeAsked(Exchange(("A", "B", "C"), 1)), 0)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
+from sapwood.errors import TopologyError
 from sapwood.protocol.reconfigure.published.messages import (
     CLIENT,
     ChangeAsked,
@@ -173,8 +174,10 @@ class PlainBroker:
     # Changes
 
     def _asked(self, event: ChangeAsked) -> None:
-        """A broker that only routes changes nothing."""
-        raise NotImplementedError
+        """A broker that only routes changes nothing, and says so."""
+        raise TopologyError(
+            f"{self.id} only routes and cannot change the tree; choose one of the published ways"
+        )
 
     def _tick(self) -> None:
         """Nothing is ever due."""

@@ -13,6 +13,7 @@ later. The wait counts from a broker's own turn; d·δmax alone would do only if
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from random import Random
 
 from sapwood.analysis.stabilization.published import ordering_wait
@@ -30,7 +31,7 @@ from sapwood.protocol.stabilize.published.coloured_routing import ParseFilter
 from sapwood.protocol.stabilize.published.three_colours import ThreeColours
 
 
-class OrderedColours(ThreeColours):
+class OrderedColours(ThreeColours, ABC):
     """One broker that holds back what could come too early."""
 
     def __init__(self, config: ColourConfig, random: Random, parse: ParseFilter) -> None:
@@ -61,9 +62,9 @@ class OrderedColours(ThreeColours):
         """What it does about an event, without what was held back before."""
         return super().handle(event, now)
 
+    @abstractmethod
     def _release(self, now: float) -> list[Effect]:
         """What was held back, in order."""
-        raise NotImplementedError
 
     def _apply(self, changes: tuple[Change, ...]) -> None:
         """The colours have rotated: what was to come has come."""
