@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import select
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr
 
 import pytest
 
-from sapwood.runtime.logs import BURST, LINES_PER_SECOND, Log
+from sapwood.runtime.logs import BURST, LINES_PER_SECOND, Log, to_stderr
 
 
 class Scene:
@@ -86,3 +90,29 @@ def test_a_clock_that_goes_back_gives_nothing_away() -> None:
     scene.at -= 3_600.0
     scene.log.note("info", "x", {})
     assert len(scene.lines) == BURST
+
+
+@contextmanager
+def piped_stderr() -> Iterator[int]:
+    """Let stderr be a pipe; the end that is read."""
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "w") as stderr, redirect_stderr(stderr):
+        yield reading
+    os.close(reading)
+
+
+def test_a_line_goes_to_stderr_whole_and_alone() -> None:
+    with piped_stderr() as pipe:
+        to_stderr("a \udcff b")
+        assert os.read(pipe, 100) == b"a \\udcff b\n"
+        to_stderr("x" * 2 * select.PIPE_BUF)
+        assert os.read(pipe, 2 * select.PIPE_BUF) == b"x" * (select.PIPE_BUF - 1) + b"\n"
+
+
+def test_a_log_that_nobody_reads_stops_nobody() -> None:
+    with piped_stderr() as pipe:
+        for _ in range(2_000):
+            to_stderr("x" * 99)
+        kept = len(os.read(pipe, 10**6))
+    assert 0 < kept < 200_000
+    assert kept % 100 == 0

@@ -9,6 +9,8 @@ is said with the next one that is written.
 from __future__ import annotations
 
 import json
+import os
+import select
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -123,7 +125,17 @@ def _shown(value: object) -> str:
 
 
 def to_stderr(line: str) -> None:
-    """A log that nobody reads any more (a closed pipe) must not stop a broker."""
-    with suppress(OSError):
-        sys.stderr.write(f"{line}\n")
+    """Write a line, unless that would make the broker wait.
+
+    A log that nobody reads any more, be it a pipe that is closed or one that is full, must not stop
+    a broker: what finds no room is left out. Up to `PIPE_BUF` bytes are written at once or not at
+    all, and a pipe counts as ready only if there is room for that many.
+    """
+    data = f"{line}\n".encode(errors="backslashreplace")
+    if len(data) > select.PIPE_BUF:
+        data = data[: select.PIPE_BUF - 1] + b"\n"
+    with suppress(OSError, ValueError):
+        number = sys.stderr.fileno()
         sys.stderr.flush()
+        if select.select([], [number], [], 0.0)[1]:
+            os.write(number, data)
