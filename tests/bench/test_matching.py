@@ -60,4 +60,5 @@ def test_sizes_can_be_chosen(plans: list[dict[str, Any]]) -> None:
 def test_the_first_match_of_a_process_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matching, "call_fresh", lambda _, plan: figures("plain", plan["filters"]))
     report = matching.run(Options(quick=True), lambda _: None)
-    assert 0.1 < report.figures["first_match_seconds"] < 60
+    taken = report.figures["first_match_seconds"], report.figures["first_match_processor_seconds"]
+    assert min(taken) > 0
