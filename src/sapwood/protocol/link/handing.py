@@ -206,12 +206,14 @@ class HandingOver:
         """End the links that stand by: when the neighbour is gone, none may take its place.
 
         A broker that is about to end would be part of the tree again, and on record as such: at its
-        next start both ends would take it that something was lost between them.
+        next start both ends would take it that something was lost between them. The neighbour may
+        have come back as a new session: that link is part of the tree, and its stream has all that
+        was kept for the former one.
         """
         node = self._node
         goodbye = Goodbye(LEAVING, f"broker {node.config.id} leaves", lost=0)
         for peer in [one for one in node.peers.values() if not one.is_client]:
-            if peer is not self._peer:
+            if peer is not self._peer and not (peer.in_tree and peer.name == self.neighbour):
                 node.membership.remove(peer, goodbye, now)
 
     def dials(self, broker: str) -> bool:

@@ -6,7 +6,9 @@ taken is sent out, as long as there is time. Then everybody gets a goodbye that 
 theirs could not be sent; that is not known if they were still to be told that something is missing.
 
 A broker at the edge of the tree leaves it; one in the middle may be back soon, so its neighbours
-keep its place.
+keep its place. Neighbours that it had before its last restart, and that are not back, count: what
+they keep for it is not known to anybody else, and whoever comes back through this broker must find
+those behind it, or they must know that something may be missing.
 """
 
 from __future__ import annotations
@@ -46,6 +48,10 @@ class Stopping:
         handing = self._handing
         return handing is not None and handing.has_handed_over and name in handing.clients
 
+    def _has_handed_over(self) -> bool:
+        """Whether all clients go on at a neighbour, so that nobody needs this broker any more."""
+        return self._handing is not None and self._handing.has_handed_over
+
     @property
     def next_at(self) -> float | None:
         """When to stop waiting."""
@@ -81,17 +87,17 @@ class Stopping:
         node = self._node
         peers = list(node.peers.values())
         in_tree = {peer.name for peer in peers if not peer.is_client and peer.in_tree}
-        if node.broker.is_restoring:
-            in_tree.update(node.config.expected)
+        absent = set(node.broker.restoration.expected()) - in_tree
+        is_leaving = self._has_handed_over() or len(in_tree | absent) <= 1
         for peer in peers:
             lost = peer.channel.notifications_waiting
-            if node.broker.owes_report(peer.name):
+            if node.broker.owes_report(peer.name) or (is_leaving and absent):
                 lost = -1
             if peer.is_client:
                 reason = f"broker {node.config.id} is shutting down"
                 node.membership.remove(peer, Goodbye(SHUTDOWN, reason, lost=lost), now)
             elif peer.line is not None:
-                code = LEAVING if len(in_tree) <= 1 else SHUTDOWN
+                code = LEAVING if is_leaving else SHUTDOWN
                 goodbye = Goodbye(code, f"broker {node.config.id} shuts down", lost=lost)
                 node.close(peer.line, goodbye, now)
         for line in list(node.lines.values()):

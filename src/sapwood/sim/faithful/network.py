@@ -305,6 +305,17 @@ class FaithfulNetwork:
             for peer in node.peers.values()
         ) and all(client.is_idle for client in self.clients.values())
 
+    def is_drained(self) -> bool:
+        """Whether no notification waits anywhere; brokers may be telling each other something.
+
+        They do so now and then, and where links are slow somebody always does.
+        """
+        return all(
+            not peer.channel.spool.size or (peer.is_client and peer.line is None)
+            for node in self.nodes.values()
+            for peer in node.peers.values()
+        ) and all(client.is_idle for client in self.clients.values())
+
     def has_no_waves(self) -> bool:
         """Whether nobody is asking everybody something; brokers do so now and then."""
         return not any(broker.waves.by_origin for broker in self.brokers.values())

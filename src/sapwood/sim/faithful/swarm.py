@@ -237,7 +237,7 @@ class CaseRun:
             network.driver.run_until(partial(self._is_not_stopping, name), 20.0)
             network.restart(name)
         if network.driver.run_until(self._is_whole, RECOVER_SECONDS):
-            if not network.driver.run_until(network.is_idle, DRAIN_SECONDS):
+            if not network.driver.run_until(network.is_drained, DRAIN_SECONDS):
                 yield f"what had waited is not delivered within {DRAIN_SECONDS} s"
             return
         for left, right in case.edges:
