@@ -42,3 +42,15 @@ def test_a_command_without_a_seed_says_how_it_is_used(capsys: pytest.CaptureFixt
         SEEDS.main([])
     assert ended.value.code == 2
     assert "python -m odd [-h] --seed K [--count N]" in capsys.readouterr().err
+
+
+def test_a_seed_that_raises_is_a_failure_and_the_others_are_checked() -> None:
+    def raising(seed: int) -> list[str]:
+        if seed == 1:
+            message = "stuck"
+            raise RuntimeError(message)
+        return odd(seed)
+
+    one, other = SEEDS._replace(problems_of=raising).failures([1, 2, 3])
+    assert "raised: RuntimeError: stuck\n  again: python -m odd --seed 1" in one
+    assert other.startswith("seed 3 ")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -35,10 +36,17 @@ class Seeds(NamedTuple):
     def failures(self, seeds: Iterable[int]) -> Iterator[str]:
         """One text for each seed with a problem: what is wrong, and how to see it again."""
         for seed in seeds:
-            problems = self.problems_of(seed)
+            problems = self._problems_or_error(seed)
             if problems:
                 lines = [f"seed {seed} ({self.describe(seed)}):", *problems[:SHOWN_MAX]]
                 yield "\n  ".join(lines) + f"\n  again: {self.command(seed)}"
+
+    def _problems_or_error(self, seed: int) -> list[str]:
+        """What is wrong with a seed. One that raises is wrong, and does not end the search."""
+        try:
+            return self.problems_of(seed)
+        except Exception:  # noqa: BLE001, whatever a run raises is what was looked for
+            return ["raised: " + line for line in traceback.format_exc().splitlines()[-SHOWN_MAX:]]
 
     def main(self, arguments: Sequence[str] | None = None) -> int:
         """Check one seed, or several from it on; 1 if something is wrong."""
