@@ -28,7 +28,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run check lint test test-long bench docs format clean
+.PHONY: help setup run check quick lint test test-long bench docs format clean
 
 help: ## show this list
 	@echo "Sapwood: make TARGET  (PYTHON=$(PYTHON), VENV=$(VENV))"
@@ -40,7 +40,10 @@ setup: $(DEV) ## make .venv with everything for working on Sapwood
 run: $(RUN) ## run the main job: a network of broker processes at work, and the verdict on it
 	$(BIN)/sapwood demo
 
-check: lint ## lint, types, layers and quick tests: under a minute
+check: $(DEV) ## lint, types, layers and quick tests, side by side: under a minute
+	@$(MAKE) --no-print-directory -j2 lint quick
+
+quick: $(DEV)
 	$(PYTEST) $(QUICK) --durations=10 --durations-min=1
 
 lint: $(DEV) ## only the static part of check

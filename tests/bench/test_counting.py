@@ -29,6 +29,7 @@ def test_it_finds_what_a_scan_finds(random: Random) -> None:
         assert index.match(event) == found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_it_finds_what_a_scan_finds_on_workloads(name: str) -> None:
     workload = Workload(name)

@@ -100,6 +100,7 @@ def test_latencies_are_told_for_every_message() -> None:
         receiver.client.close()
 
 
+@pytest.mark.slow
 def test_if_nothing_arrives_that_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network_drive, "_STALLED_SECONDS", 0.05)
     with echo_network(lambda number, frame: []) as network:

@@ -38,6 +38,7 @@ def test_the_count_fits_the_time() -> None:
         contender.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "problem"),
     [

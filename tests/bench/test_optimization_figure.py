@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from bench.test_optimization import outcome
 from sapwood.bench.optimization import Run
 from sapwood.bench.optimization_figure import draw
 
 
+@pytest.mark.slow
 def test_there_is_a_curve_for_each_way_and_a_plot_for_each_situation(tmp_path: Path) -> None:
     runs = [
         Run(way, 1, outcome([10.0, 5.0], [0, 1]), (10.0, 10.0), 1.0, 1.0)

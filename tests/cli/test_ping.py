@@ -32,6 +32,7 @@ def test_times_are_printed(capsys: Captured) -> None:
         assert 0 < times["min"] <= times["median"] <= times["max"]
 
 
+@pytest.mark.slow
 def test_nobody_there_is_a_wrong_use(capsys: Captured) -> None:
     assert run(["ping", "-s", "127.0.0.1:1"]) == 2
     err = capsys.readouterr().err

@@ -78,6 +78,7 @@ def test_parts_that_nothing_links_are_trees_of_their_own() -> None:
     assert _labels(found) == {"B1": "B1", "B2": "B2"}
 
 
+@pytest.mark.slow
 def test_nobody_there_is_an_error_with_the_remedy(capsys: Captured) -> None:
     assert run(["topology", "show", "-s", "127.0.0.1:9"]) == 2
     _, err = capsys.readouterr()

@@ -55,6 +55,7 @@ def test_a_removed_key_is_let_go() -> None:
     assert [reference() for reference in watched] == [None, None]
 
 
+@pytest.mark.slow
 def test_a_refused_event_leaves_no_error_behind() -> None:
     """A conversion that fails in compiled code must not surface in what Python does next."""
     index: CompiledIndex[int] = CompiledIndex()

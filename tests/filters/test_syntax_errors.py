@@ -101,6 +101,7 @@ def test_lines() -> None:
     assert error.summary.startswith("filter: line 3, column 1: ")
 
 
+@pytest.mark.slow
 def test_every_text_gives_an_error_of_ours_or_a_filter() -> None:
     pieces = ["x", "=", "5", "'a'", "(", ")", "not", "in", "and", "is", "null", '"', "'", "\0", "é"]
     errors = []

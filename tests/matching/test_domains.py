@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import numpy as np
+import pytest
 
 from matching.model import Pair
 from sapwood.filters import Filter, Value, between, prefix
@@ -32,6 +33,7 @@ def test_ends_are_bounds_after_optimizing() -> None:
     assert bounds == [1.0, 3.0, 5.0, np.nextafter(5.0, 9)]
 
 
+@pytest.mark.slow
 def test_cells_are_limited() -> None:
     random = Random(1)
     pair = Pair()

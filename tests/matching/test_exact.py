@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -137,6 +138,7 @@ class Evaluator:
         return bool(holds(int(code), self.at, int(stored), kind, bits, length))
 
 
+@pytest.mark.slow
 @given(randoms)
 def test_a_compiled_constraint_allows_what_the_constraint_allows(random: Random) -> None:
     constraints = [make(random) for make in random.sample(MAKERS, 7)]

@@ -16,6 +16,7 @@ from sapwood.matching.scan import FilterScan
 PLACES = [None, "a", "b", 1, 2.5]
 
 
+@pytest.mark.slow
 @given(randoms)
 def test_it_finds_what_each_filter_matches_whatever_comes_and_goes(random: Random) -> None:
     pair = Pair(FilterScan())

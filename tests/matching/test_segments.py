@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from random import Random
 
+import pytest
+
 from matching.drawing import box_filter
 from sapwood.filters import Filter
 from sapwood.matching.engine import CompiledIndex
@@ -29,6 +31,7 @@ def test_new_rows_wait_in_the_last_segment() -> None:
     assert index._segments.sizes == [5, 1]
 
 
+@pytest.mark.slow
 def test_segments_stay_few() -> None:
     for count in (300, 1000, 3000):
         index = filled(count)

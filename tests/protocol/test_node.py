@@ -297,6 +297,7 @@ def test_a_neighbour_that_takes_nothing_holds_others_back_for_a_stated_time_only
     assert far.missed == node.counts["given_up"]
 
 
+@pytest.mark.slow
 def test_the_backlog_of_an_outage_is_not_cut_while_the_link_drains() -> None:
     """It is far more than half of the buffer, and takes far longer than slow_seconds."""
     link = LinkLimits(buffer_bytes=256 * 1024, window_bytes=16 * 1024, slow_seconds=5.0)
@@ -324,6 +325,7 @@ def test_the_backlog_of_an_outage_is_not_cut_while_the_link_drains() -> None:
     assert (again.missed, net.nodes["B1"].counts["given_up"]) == (0, 0)
 
 
+@pytest.mark.slow
 def test_a_slow_link_slows_publishers_two_brokers_away() -> None:
     """The broker between them drains for longer than slow_seconds before it gives credit again."""
     link = LinkLimits(buffer_bytes=128 * 1024, window_bytes=16 * 1024, slow_seconds=5.0)
@@ -358,6 +360,7 @@ def test_what_a_neighbour_gave_up_is_acknowledged_and_told() -> None:
 # Control messages that nobody takes
 
 
+@pytest.mark.slow
 def test_a_client_that_sends_but_does_not_read_is_sent_away() -> None:
     """Its answers overrun the room for control messages."""
     small = ClientLimits(buffer_bytes=64 * 1024, control_bytes=64 * 1024)

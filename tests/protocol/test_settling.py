@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,6 +40,7 @@ def test_one_wave_answers_many(make_line: MakeLine) -> None:
 SEEDS = st.integers(0, 2**32)
 
 
+@pytest.mark.slow
 @given(SEEDS, st.booleans(), st.sampled_from(["simple", "identity", "covering", "merging"]))
 def test_whatever_is_published_after_it_settled_is_delivered(
     seed: int, advertisements: bool, algorithm: str

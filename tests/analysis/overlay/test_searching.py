@@ -35,6 +35,7 @@ def test_no_tree_is_cheaper_than_the_best_of_all_and_the_lower_bound(seed: int) 
     assert lower_bound(around.prices, deliveries) <= best.cost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_annealing_and_local_search_stand_between_the_best_and_the_start(seed: int) -> None:
     around, _ = drawn(6, seed)

@@ -119,6 +119,7 @@ def test_the_routing_of_the_thesis() -> None:
     expect_all(comparisons(wanted, list(runs)))
 
 
+@pytest.mark.slow
 def test_what_the_thesis_prints_would_be_noticed() -> None:
     """With b'p subtracted (Eq. 3.49) or the root's toggles counted (Eq. 3.53) it is off by far."""
     found, runs = thesis_runs()

@@ -53,6 +53,7 @@ def test_the_next_number_is_known(numbers: tuple[int, ...], problem: list[str]) 
     assert run(seen(*numbers)) == problem
 
 
+@pytest.mark.slow
 def test_everybody_gets_what_is_theirs_and_what_is_missing_is_named() -> None:
     async def scenario() -> None:
         async with broker("B1") as server:

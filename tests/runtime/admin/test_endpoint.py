@@ -111,6 +111,7 @@ def test_a_broker_whose_state_makes_no_sense_says_so() -> None:
     run(check())
 
 
+@pytest.mark.slow
 def test_rates_are_taken_regularly() -> None:
     async def check() -> None:
         async with serving("B1", admin=ANY_PORT) as server, connect(str(server.address)) as bus:
@@ -172,6 +173,7 @@ def test_faults_are_off_unless_they_are_enabled() -> None:
     run(check())
 
 
+@pytest.mark.slow
 def test_a_broker_whose_tables_were_corrupted_delivers_again() -> None:
     async def check() -> None:
         settings = Settings(

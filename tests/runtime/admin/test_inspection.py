@@ -121,6 +121,7 @@ with patch.object(inspection, "urlopen", lambda *args, **options: io.BytesIO(dat
 """
 
 
+@pytest.mark.slow
 def test_many_may_be_read_at_the_same_time_from_the_first_on() -> None:
     """What msgspec finds out about a type when it first decodes one is not safe for threads."""
     data = msgspec.json.encode(STATUS)

@@ -354,6 +354,7 @@ def test_an_answer_does_not_wait_behind_what_nobody_reads() -> None:
     run(scenario(), 20)
 
 
+@pytest.mark.slow
 def test_a_client_that_wants_to_be_disconnected_when_slow_is() -> None:
     async def scenario() -> None:
         client = ClientSettings(buffer_bytes=64 * 1024)

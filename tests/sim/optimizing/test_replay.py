@@ -12,6 +12,7 @@ from sapwood.sim.optimizing.world import World
 from sim.optimizing.courses import small
 
 
+@pytest.mark.slow
 def test_costs_by_hops_are_those_of_the_formula() -> None:
     """A tree that stays: what is counted on links is Eq. 5.3, but for what is under way."""
     course = small(3, reassignment_interval=math.inf, ticks=750)

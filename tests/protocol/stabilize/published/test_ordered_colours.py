@@ -111,6 +111,7 @@ def test_without_holding_back_a_change_disorders(verdicts: dict[str, Verdict]) -
     assert verdicts["corrected"].out_of_order_causal
 
 
+@pytest.mark.slow
 def test_fifo_order_is_kept_by_what_waits_at_added_links(verdicts: dict[str, Verdict]) -> None:
     assert not verdicts["fifo"].out_of_order_fifo
 
