@@ -217,7 +217,8 @@ class FrameReader:
             if destinations is not run and destinations != run:
                 if run:
                     effects.append(Forward(run, data[run_start:at], run_count))
-                    self._count(source, run, run_count, at - run_start)
+                    if self._tally is not None:  # a call for each run is dear
+                        self._count(source, run, run_count, at - run_start)
                 run, run_start, run_count = destinations, at, 0
             run_count += 1
             if not destinations and kind == NOTIFICATION and not others:
@@ -262,7 +263,8 @@ class FrameReader:
                 if destinations is not run and destinations != run:
                     if run:
                         effects.append(Forward(run, data[run_start:start], run_count))
-                        self._count(source, run, run_count, start - run_start)
+                        if self._tally is not None:  # a call for each run is dear
+                            self._count(source, run, run_count, start - run_start)
                     run, run_start, run_count = destinations, start, 0
                 run_count += count
                 effects += others
