@@ -54,6 +54,7 @@ REGRESSIONS = {
     4962: "tables were restored between hello and welcome, and credit was never given",
     6479: "the same as 99, between two brokers only",
     7343: "a broker that had welcomed a client in vain kept what it published elsewhere away",
+    10784: "a parent that was back was taken to replace a child that was away",
     12922: "a broker that was restarted took what its neighbours had kept of a client that moved",
     13404: "a neighbour whose table came too late was not told what went without it",
     14093: "a hub that was restarted dialled nobody as long as one of its sites did not answer",

@@ -401,11 +401,13 @@ class Tree(Standing):
     def _tell_of_lost(self, now: float) -> list[Effect]:
         """The tree goes on by another way, perhaps over links that carry already.
 
-        A fragment that is alone misses nothing yet: what goes to it is kept at the other end.
+        A fragment that is alone misses nothing yet: what goes to it is kept at the other end. Nor
+        is a child that is away replaced by a parent: it says itself if it goes on elsewhere.
         """
         if not self.parent:
             return []
-        lost = [name for name in self.kept if not self._is_linked(name)]
+        away = [name for name in self.kept if not self._is_linked(name)]
+        lost = [name for name in away if not self.is_child(name)]
         return [one for name in lost for one in self._gaps.link_replaced(name, now)]
 
     def _go_out(self, name: str, reason: str, now: float) -> list[Effect]:
