@@ -45,6 +45,7 @@ REGRESSIONS = {
     1379: "a broker in the middle that stopped while it was restoring left the tree",
     1509: "a loss was reported while those concerned were not linked yet",
     2014: "of two brokers that had welcomed a client, the one whose welcome was lost had it",
+    2277: "links were so slow that brokers asked each other something for seconds on end",
     2415: "links were so slow that brokers always told each other something: it never came to rest",
     2581: "the goodbye of a broker that stopped was lost in a reset, and what it had not taken",
     2646: "of two connections that crossed, both were given up, and the stream with them",

@@ -284,7 +284,7 @@ class CaseRun:
         network.driver.run(1.0)
         network.driver.run_until(lambda: not list(oracle.lost(start)), DELIVER_SECONDS, step=1.0)
         network.driver.run(1.0)
-        network.driver.run_until(network.has_no_waves, 2.0)
+        network.driver.run_until(network.has_no_waves, RECOVER_SECONDS)  # some links are slow
         yield from self.network.problems_at_rest()
         late = [str(pair) for pair in oracle.lost(start)]
         yield from _listed("published in the calm and not delivered", late)
