@@ -13,6 +13,7 @@ from abc import abstractmethod
 
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import CloseLink, Effect, Send
+from sapwood.protocol.reconfigure import directions
 from sapwood.protocol.reconfigure.colouring import count_notifications, held_reports
 from sapwood.protocol.reconfigure.holding import Holding
 from sapwood.protocol.reconfigure.messages import COMPLETED, UNDONE, Ask, Done, Undo
@@ -52,6 +53,7 @@ class Undoing(Holding):
         effects += self._leave(ring, UNDONE, reason, now)
         if ring.new:
             core.forwarding.close(ring.new)
+        directions.restore(core, ring)
         if ring.is_bottom and not ring.is_decider:
             self.stayed[ring.change] = ring.old
         effects += core.tell_all()

@@ -21,7 +21,7 @@ from sapwood.protocol.fences import Fence
 from sapwood.protocol.gaps import Gaps
 from sapwood.protocol.machine import Machine
 from sapwood.protocol.messages import CODEC, ClientMoved, ClientsAt, Message
-from sapwood.protocol.reconfigure import ways
+from sapwood.protocol.reconfigure import directions, ways
 from sapwood.protocol.reconfigure.colouring import coloured, count_notifications, is_gray, pieces
 from sapwood.protocol.reconfigure.messages import (
     COMPLETED,
@@ -272,6 +272,13 @@ class Holding(Machine):
     def joining(self) -> str:
         """The neighbour over the new link, while it gets notifications outside the tree."""
         return self.ring.new if self.ring is not None and self.ring.is_gray else ""
+
+    def gets_everything(self, neighbour: str) -> bool:
+        """Whether a neighbour gets everything because of the change under way."""
+        ring = self.ring
+        if ring is None or neighbour not in ring.sides:
+            return False
+        return directions.gets_everything(self.core, ring, neighbour)
 
     def _say(self, neighbour: str, message: Message) -> Send:
         if self.ring is not None:
