@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from sapwood.protocol.fitting import misfits
-from sapwood.protocol.link.agreeing import introduction_of, is_same_kind
+from sapwood.protocol.link.agreeing import client_by_features, introduction_of, is_same_kind
 from sapwood.protocol.link.handing import HandingOver
 from sapwood.protocol.link.line import LINE_KINDS, Line
 from sapwood.protocol.link.peer import PEER_KINDS, STREAM_FIELDS, Introduction, Peer
@@ -111,9 +111,15 @@ def _as_known(node: Node, name: str, peer: Peer) -> Peer:
     if neighbour is not None:
         said = introduction_of(name, neighbour)
     else:
-        is_client = name in node.broker.clients or peer.is_client is True
+        is_client = name in node.broker.clients or _seems_client(peer)
         said = Introduction(name=name, session=0, is_client=is_client, secret=node.draw_secret())
     return node.membership.new_peer(said)
+
+
+def _seems_client(peer: Peer) -> bool:
+    """Whether a peer of whom the broker knows nothing is taken for a client."""
+    by_features = client_by_features(peer)
+    return peer.is_client is True if by_features is None else by_features
 
 
 def refit_line(number: int, line: Line, now: float) -> bool:
