@@ -22,7 +22,9 @@ from sapwood.protocol.fitting import COUNT, FLAG, NOTHING, TEXT, TIME, Kinds, mi
 from sapwood.protocol.link.handing import HandingOver
 from sapwood.protocol.link.handshake import (
     ALREADY_LINKED,
+    AMID_CHANGE,
     BROKER,
+    BUSY,
     COUNT_MAX,
     FINAL_CODES,
     PROTOCOL,
@@ -394,9 +396,12 @@ class Dialing:
             reason = f"version {welcome.version} was never offered; {oldest}-{newest} was"
         elif welcome.routing and algorithm_of(welcome.routing) not in ALGORITHMS:
             reason = f"there is no routing {welcome.routing!r} here"
+        code = PROTOCOL
+        if not reason and node.broker.turning.excludes(welcome.id, welcome.session):
+            reason, code = AMID_CHANGE, BUSY
         if reason:
-            node.close(line, Goodbye(PROTOCOL, reason), now)
-            self._fail(target, reason, PROTOCOL, False, now)
+            node.close(line, Goodbye(code, reason), now)
+            self._fail(target, reason, code, False, now)
             return
         line.silence = welcome.silence
         known = node.peers.get(welcome.id)
