@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from sapwood.protocol.reconfigure.holding import Holding
+from sapwood.protocol.reconfigure.state import Ring
 from sapwood.sim.faithful.network import FaithfulNetwork
 from sim.faithful.test_turning_outages import loaded, publish_for
 
@@ -63,8 +63,26 @@ def test_nothing_comes_twice_and_the_tree_is_one_again(who: str, after: float, a
 
 
 @pytest.mark.slow
-def test_one_that_was_let_in_at_once_would_bring_things_twice(
+def test_one_that_counts_as_the_end_of_the_old_tree_would_bring_things_twice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Holding, "excludes", lambda self, name, session: False)
+    monkeypatch.setattr(Ring, "decider", property(lambda ring: ring.down))  # whoever it is
     assert most_copies(restarted("B3", 0.15, 1.0)) > 1
+
+
+@pytest.mark.slow
+def test_one_below_is_let_in_when_the_change_has_ended() -> None:
+    network = loaded()
+    network.exchange("B1", ("B2", "B3"), ("B1", "B4"))
+    decider = network.nodes["B2"].broker.turning
+    assert network.driver.run_until(lambda: decider.ring is not None, 10.0, step=0.002)
+    network.crash("B3")
+    known = network.nodes["B2"].broker.neighbours["B3"].session
+    session = network.restart("B3").config.session
+    network.driver.run(0.5)
+    assert decider.excludes("B3", session)
+    assert not decider.excludes("B3", known)
+    assert not decider.excludes("B1", session)
+    assert not network.is_linked("B2", "B3")
+    assert network.driver.run_until(lambda: decider.ring is None, 3 * LOCK_SECONDS, step=0.05)
+    assert network.driver.run_until(lambda: len(network.joined_links()) == 3, 45.0)
