@@ -291,7 +291,7 @@ class Broker(Members):
         self.forwarding = Forwarding(self.config.remembered_max, self.heads, shadow.index)
         for name, one in self.neighbours.items():
             if one.in_tree or name == self.joining:
-                self.forwarding.open(name, everything=one.is_flooded)
+                self.forwarding.open(name, everything=self.gets_everything(name))
         self.forwarding.shares_publishers = not self.fences
         if self.wishes is not None:
             self.wishes = Wishes()
@@ -428,6 +428,10 @@ class Broker(Members):
     def joining(self) -> str:
         """Who gets notifications over a link that is about to be part of the tree, if anybody."""
         return self.turning.joining
+
+    def gets_everything(self, name: str) -> bool:
+        """Whether a neighbour gets every notification, as its edge or a change of the tree asks."""
+        return super().gets_everything(name) or self.turning.gets_everything(name)
 
     def standing(self) -> dict[str, Any]:
         """The place of this broker in the tree, the plan that it carries out, and its edges."""

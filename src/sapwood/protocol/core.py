@@ -233,9 +233,14 @@ class Core:
         """A neighbour has said how this broker learns what to send to it."""
         neighbour = self.neighbours[name]
         neighbour.receives = receives
-        if self.forwarding.neighbours.get(name) != neighbour.is_flooded:
-            self.forwarding.open(name, everything=neighbour.is_flooded)
+        everything = self.gets_everything(name)
+        if self.forwarding.neighbours.get(name) != everything:
+            self.forwarding.open(name, everything=everything)
         return self.tell_all() if self.direct() else []
+
+    def gets_everything(self, name: str) -> bool:
+        """Whether a neighbour gets every notification, whatever it has said that it wants."""
+        return self.neighbours[name].is_flooded
 
     def is_deaf_to(self, source: str) -> bool:
         """Whether what a source wants is ignored: a neighbour that gets everything now."""

@@ -308,8 +308,8 @@ class Node:
             self.do(Abort(line.number, reason))
 
     def _end(self, line: Line, now: float, reason: str) -> None:
+        line.number, line.ended_at = self.checking.number_of(line), now
         line.advance("end")
-        line.ended_at = now
         self.changed = True
         self.admission.forget(line)
         self.membership.lost(line, now, reason)

@@ -11,11 +11,12 @@ import pytest
 
 from bench.live.living import AFTER, BEFORE
 from sapwood.bench.live import changes as live_changes
-from sapwood.bench.live.changes import MOVES, WEIGHTS, Changes, Wanted
+from sapwood.bench.live.changes import MOVES, WEIGHTS, Changes, Wanted, draw
 from sapwood.errors import BenchmarkError, ClosedError, NetworkError, RefusedError
 from sapwood.protocol.messages import BrokerReport, Surveyed
 from sapwood.protocol.reconfigure.asking import StepReport, TreeChangeEnded, Wish
 from sapwood.protocol.reconfigure.exchange import exchange, swap
+from sapwood.protocol.tree import Topology
 from sapwood.sim.topology import random_tree
 
 
@@ -71,18 +72,28 @@ def changes(asked: Asked) -> Changes:
 
 @pytest.mark.parametrize("wish", ["exchange", "swap"])
 def test_what_is_drawn_can_be_done(wish: Wish) -> None:
-    drawing = changes(Asked())
+    random = Random(1)
     for seed in range(20):
         tree = random_tree(8, Random(seed))
-        old, new = drawing._draw(tree, wish).links
+        wanted = draw(tree, wish, random)
+        assert wanted is not None
+        old, new = wanted.links
         exchange(tree, old, new)
         if wish == "swap":
             swap(tree, old[0], old[1], new[1])
 
 
 def test_leaves_are_removed() -> None:
-    drawing = changes(Asked())
-    assert {drawing._draw(BEFORE, "remove").broker for _ in range(20)} == {"A", "C"}
+    random = Random(1)
+    drawn = [draw(BEFORE, "remove", random) for _ in range(20)]
+    assert {one.broker for one in drawn if one is not None} == {"A", "C"}
+
+
+@pytest.mark.parametrize("wish", ["exchange", "swap", "remove"])
+def test_nothing_is_drawn_while_nearly_everybody_is_away(wish: Wish) -> None:
+    """There was a loop without an end, which stopped the links that this process carries, too."""
+    assert draw(Topology(("A",), ()), wish, Random(1)) is None
+    assert draw(Topology(("A", "B"), (("A", "B"),)), wish, Random(1)) is None
 
 
 def test_who_has_left_comes_back_with_new_clients() -> None:

@@ -22,6 +22,7 @@ from sapwood.protocol.link.handshake import (
     Goodbye,
 )
 from sapwood.protocol.link.states import SessionState
+from sapwood.protocol.neighbours import REFRESH
 
 PERIOD = 4.0
 
@@ -48,6 +49,12 @@ def test_it_says_every_period_how_far_it_is() -> None:
     assert checks[-1].sent == 1
     assert broker.channel.disagreement(checks[-1]) is None
     assert sum(isinstance(one, Ack) for one in broker.heard) >= len(checks)
+
+
+def test_it_looks_as_often_as_the_broker_compares() -> None:
+    broker = Broker(features=(CHECKS, REFRESH), refresh=PERIOD / 4)
+    play(broker).wait(PERIOD)
+    assert sum(isinstance(one, Check) for one in broker.heard) >= 3
 
 
 def test_a_broker_that_does_not_compare_is_left_alone() -> None:

@@ -9,10 +9,18 @@ import pytest
 
 from protocol.joined import Network, line_of
 from sapwood.protocol.effects import Hold
-from sapwood.protocol.link.agreeing import agree, is_candidate, link_problems, revive
+from sapwood.protocol.link.agreeing import (
+    agree,
+    client_by_features,
+    is_candidate,
+    is_same_kind,
+    link_problems,
+    revive,
+)
+from sapwood.protocol.link.handshake import CHECKS
 from sapwood.protocol.link.peer import Peer
 from sapwood.protocol.messages import Missed
-from sapwood.protocol.neighbours import Neighbour
+from sapwood.protocol.neighbours import MOVES, REFRESH, RESTART, Neighbour
 from sapwood.protocol.node import Node
 from sapwood.protocol.stabilize.beacon import BEACONS
 from sapwood.protocol.stabilize.settings import StabilizationSettings
@@ -188,3 +196,38 @@ def test_what_both_sides_can_do_is_negotiated_anew_where_it_is_in_doubt(is_broke
     assert peer.features == neighbour.features == features
     assert (peer.line is not None, neighbour.is_away) == (True, False)
     assert node.counts["contradiction"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("features", "is_client"),
+    [
+        ((RESTART, CHECKS, BEACONS), False),
+        ((CHECKS, BEACONS), False),
+        ((CHECKS, REFRESH, MOVES), True),
+        ((CHECKS,), True),
+        ((), None),
+        (("ghost",), None),
+        (None, None),
+    ],
+)
+def test_what_a_peer_can_do_tells_clients_from_brokers(
+    features: Any, is_client: bool | None
+) -> None:
+    _, peer, _ = parts(network())
+    peer.features = features
+    assert client_by_features(peer) is is_client
+
+
+def test_a_client_of_whom_the_broker_knows_nothing_is_not_taken_for_a_broker() -> None:
+    net = line_of(2, stabilization=StabilizationSettings(refresh_seconds=PERIOD))
+    net.client("c", "B1", features=(CHECKS, REFRESH, MOVES)).subscribe("n >= 0")
+    net.advance(1.0)
+    net.is_spoilt = True
+    node = net.nodes["B1"]
+    (name,) = node.broker.clients
+    node.peers[name].is_client = False
+    assert not is_same_kind(node, name, node.peers[name])
+    node.broker.clients.remove(name)
+    assert not is_same_kind(node, name, node.peers[name])
+    node.peers[name].is_client = True
+    assert is_same_kind(node, name, node.peers[name])

@@ -17,11 +17,12 @@ from sapwood.protocol.link.dialing import TARGET_KINDS, Target
 from sapwood.protocol.link.handshake import CHECKS, CONTRADICTION, RENEGOTIATE, Goodbye, Ping
 from sapwood.protocol.link.line import LINE_KINDS, Line
 from sapwood.protocol.link.peer import PEER_KINDS, STREAM_FIELDS, Peer
-from sapwood.protocol.link.screening import has_strangers
+from sapwood.protocol.link.screening import NOBODYS, has_strangers, number_of
 from sapwood.protocol.messages import Missed
 from sapwood.protocol.node import Node
 from sapwood.protocol.node_invariants import node_problems
 from sapwood.protocol.ports import Remember, Restart
+from sapwood.protocol.stabilize.beacon import BEACONS
 from sapwood.protocol.stabilize.settings import StabilizationSettings
 
 PERIOD = 4.0
@@ -64,6 +65,36 @@ def reports(peer: RawPeer) -> int:
 def test_every_field_has_its_types(kind: Any, kinds: dict[str, object]) -> None:
     assert {*kinds} == {*kind.__slots__}
     assert {*kinds} >= (STREAM_FIELDS if kind is Peer else set())
+
+
+def test_features_that_nobody_here_has_are_not_believed() -> None:
+    net = network()
+    node = net.nodes["B1"]
+    peer = node.peers["B2"]
+    agreed = peer.features
+    peer.features = tuple("ghost" if one == BEACONS else one for one in agreed)
+    assert has_strangers(node)
+    net.is_spoilt = True
+    net.advance(2 * PERIOD)
+    assert not has_strangers(node)
+    assert node.peers["B2"].features == agreed
+    assert node.broker.neighbours["B2"].features == agreed
+
+
+def test_a_line_ends_under_the_number_that_is_its_own() -> None:
+    net = network()
+    for name in ("c", "d"):
+        reader(net, name)
+    node = net.nodes["B1"]
+    one, other = (node.peers[name].line for name in node.broker.clients)
+    assert one is not None
+    assert other is not None
+    right = one.number
+    assert number_of(node, one) == right
+    one.number = other.number
+    assert number_of(node, one) == right
+    del node.lines[right]
+    assert number_of(node, one) == NOBODYS
 
 
 def test_without_a_fault_everything_fits() -> None:

@@ -21,6 +21,8 @@ from sapwood.protocol.effects import CloseLink, Effect, Forward, Send
 from sapwood.protocol.events import ClientArrived, ClientUp, FramesReceived, LinkDown, LinkUp, Tick
 from sapwood.protocol.invariants import broker_problems, network_problems
 from sapwood.protocol.messages import CODEC, Subscribe, Unsubscribe
+from sapwood.protocol.reconfigure.messages import COMPLETED
+from sapwood.routing.algorithms import HIERARCHICAL, PEER_TO_PEER
 
 CHANGE = "B1.1/1"
 GONE = b"gone"
@@ -54,12 +56,25 @@ class Setup:
     """A link over which nothing comes for longer than any lock lasts, from any moment on."""
     mover_at: int | None = None
     """Where the client is that moves; what it publishes there may be lost, and never comes late."""
+    algorithms: Mapping[int, str] = field(default_factory=dict)
+    """Of brokers that have another one than all others."""
+    root: int | None = None
+    """The root of the tree, where routing is hierarchical and follows the parents."""
     broker: type[Broker] = Broker
 
     @property
     def is_faulty(self) -> bool:
         """Whether something may be lost."""
         return self.has_deadline or self.crash is not None or self.away is not None
+
+    def parent(self, number: int, *, is_after: bool) -> str:
+        """The parent of a broker before the change, or after it; empty for the root."""
+        assert self.root is not None
+        places = list(range(self.n))
+        if is_after:  # the ring without the old link is a path as well
+            places = [*range(self.k, self.n), *range(self.k)]
+        at, root = places.index(number), places.index(self.root)
+        return "" if at == root else name(places[at + (1 if at < root else -1)])
 
     @property
     def edges(self) -> list[Edge]:
@@ -101,8 +116,14 @@ class Lives:
         """By state: when a change has taken too long; None if there is none."""
         self._steps: dict[tuple[int, Any], tuple[int, tuple[tuple[str, bytes], ...]]] = {}
         self._configs = [
-            BrokerConfig(id=name(number), routing=setup.algorithm) for number in range(setup.n)
+            BrokerConfig(
+                id=name(number),
+                routing=setup.algorithms.get(number, setup.algorithm),
+                routing_variant=PEER_TO_PEER if setup.root is None else HIERARCHICAL,
+            )
+            for number in range(setup.n)
         ]
+        self._kind = setup.broker if setup.root is None else rooted(setup)
 
     def born(self, number: int, history: tuple[Any, ...]) -> int:
         """A broker after its first events."""
@@ -110,7 +131,7 @@ class Lives:
 
     def relive(self, number: int, history: tuple[Any, ...]) -> Broker:
         """A broker after a history."""
-        broker = self._setup.broker(self._configs[number])
+        broker = self._kind(self._configs[number])
         for event in history:
             self._do(broker, event)
         return broker
@@ -162,6 +183,18 @@ class Lives:
 def name(number: int) -> str:
     """Of a broker."""
     return f"B{number + 1}"
+
+
+def rooted(setup: Setup) -> type[Broker]:
+    """Brokers that keep no beacons and know their parents before and after the change."""
+
+    class Rooted(setup.broker):  # type: ignore[name-defined, misc]
+        @property
+        def tree_parent(self) -> str | None:
+            is_after = self.turning.finished.get(CHANGE) == COMPLETED
+            return setup.parent(int(self.id[1:]) - 1, is_after=is_after)
+
+    return Rooted
 
 
 def _sent(effects: list[Effect]) -> Iterator[tuple[str, bytes]]:
@@ -218,7 +251,7 @@ class Explorer:
         histories: list[list[Any]] = [[] for _ in range(setup.n)]
         for here, there in self._edges:
             is_old = abs(here - there) == 1
-            histories[here].append(LinkUp(name(there), in_tree=is_old))
+            histories[here].append(self._link_up(here, there, is_old=is_old))
         lives = []
         for number, history in enumerate(histories):
             history.append(ClientUp(f"P{number + 1}"))
@@ -236,6 +269,14 @@ class Explorer:
             at = next(at for at, waiting in enumerate(state.frames) if waiting)
             state, _ = self._delivered(state, at)
         return state
+
+    def _link_up(self, here: int, there: int, *, is_old: bool) -> LinkUp:
+        if self.setup.root is None or not is_old:
+            return LinkUp(name(there), in_tree=is_old)
+        is_parent = self.setup.parent(here, is_after=False) == name(there)
+        routing = ("flooding", self.setup.algorithm)
+        sends, receives = routing[is_parent], routing[not is_parent]
+        return LinkUp(name(there), in_tree=True, sends=sends, receives=receives)
 
     def _asked(self, number: int, message: Any) -> FramesReceived:
         return FramesReceived(f"P{number + 1}", CODEC.encode(message))

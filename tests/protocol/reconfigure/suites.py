@@ -147,7 +147,26 @@ def moves(n: int, k: int, **options: Any) -> Iterator[tuple[str, Setup]]:
         )
 
 
+def hierarchical(n: int, k: int, **options: Any) -> Iterator[tuple[str, Setup]]:
+    """Routing that follows the parents, with the root anywhere on the ring."""
+    for root in range(n):
+        for suite in (order, simple, sparse, covering):
+            for label, one in suite(n, k, **{**options, "root": root}):
+                yield f"hierarchical {root} {label}", one
+
+
+def mixed(n: int, k: int, **options: Any) -> Iterator[tuple[str, Setup]]:
+    """Each broker tells its neighbours by another algorithm what it wants."""
+    ways = ("covering", "simple", "identity", "merging")
+    for turn in range(len(ways)):
+        algorithms = {one: ways[(one + turn) % len(ways)] for one in range(n)}
+        for label, one in covering(n, k, count=15, **{**options, "algorithms": algorithms}):
+            yield f"mixed {turn} {label}", one
+
+
 SUITES: dict[str, Suite] = {
+    "hierarchical": hierarchical,
+    "mixed": mixed,
     "moves": moves,
     "order": order,
     "flooding": flooding,

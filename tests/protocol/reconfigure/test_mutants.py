@@ -8,17 +8,19 @@ from typing import Any
 
 import pytest
 
-from protocol.reconfigure import suites
+from protocol.reconfigure import exploring, suites
 from protocol.reconfigure.exploring import Explorer, Setup
 from sapwood.protocol.core import Core
 from sapwood.protocol.effects import Effect, Forward, Send
-from sapwood.protocol.reconfigure import faults, holding
+from sapwood.protocol.reconfigure import directions, faults, holding
+from sapwood.protocol.reconfigure import tables as tables_module
 from sapwood.protocol.reconfigure import turning as module
 from sapwood.protocol.reconfigure.colouring import coloured, is_gray
 from sapwood.protocol.reconfigure.messages import Done, EdgeTables, Flush
 from sapwood.protocol.reconfigure.state import Ring
 from sapwood.protocol.reconfigure.tables import install
 from sapwood.protocol.reconfigure.turning import Turning
+from sapwood.routing.algorithms import FLOODING
 
 pytestmark = pytest.mark.slow
 
@@ -169,6 +171,29 @@ def not_deaf(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Turning, "_done", changed)
 
 
+def nothing_floods_above(patch: pytest.MonkeyPatch) -> None:
+    """Whoever will get everything gets it when the change is complete."""
+    patch.setattr(directions, "begin", lambda core, ring: None)
+    patch.setattr(Turning, "gets_everything", lambda self, neighbour: False)
+
+
+def routed_as_before(patch: pytest.MonkeyPatch) -> None:
+    """Tables for the new tree are made as the edges are routed in the old one."""
+
+    def changed(core: Core, ring: Ring, neighbour: str) -> str:
+        one = core.neighbours[neighbour]
+        return one.sends if one.in_tree else FLOODING
+
+    patch.setattr(tables_module, "sends_after", changed)
+
+
+def edges_stay(patch: pytest.MonkeyPatch) -> None:
+    """Nothing is said of edges whose roles are exchanged, and nobody acts as if it had been."""
+    patch.setattr(directions, "settle", lambda core, ring: None)
+
+
+HIERARCHICAL = [nothing_floods_above, routed_as_before, edges_stay]
+
 FAULT_FREE = [
     removed_at_once,
     old_told_kept,
@@ -208,6 +233,15 @@ def test_a_rule_that_is_broken_is_found(
     monkeypatch.setattr(Turning, "problems", lambda self: iter(()))  # what happens must show it
     rule(monkeypatch)
     assert problems(setups())
+
+
+@pytest.mark.parametrize("rule", HIERARCHICAL, ids=lambda rule: rule.__name__)
+def test_a_rule_of_hierarchical_routing_that_is_broken_is_found(
+    rule: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exploring, "broker_problems", lambda broker: [])  # what happens shows it
+    rule(monkeypatch)
+    assert problems([one for root in (2, 0) for one in setups(root=root)])
 
 
 def test_differences_that_are_told_meanwhile_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,15 +10,20 @@ import pytest
 
 from marking import many
 from sapwood.protocol.core import Core
+from sapwood.protocol.reconfigure import directions
+from sapwood.protocol.reconfigure.holding import Holding
 from sapwood.routing.algorithms import FLOODING, HIERARCHICAL
 from sapwood.sim.faithful.hierarchy import (
+    HierarchicalCourse,
     case_problems,
+    change_problems,
     command,
     main,
     misrouted,
     plan_problems,
 )
 from sapwood.sim.faithful.network import FaithfulNetwork
+from sapwood.sim.faithful.turning import draw_course
 
 CHAIN = ["B2", "B3", "B4", "B5", "B6"]
 PERIOD = 0.02
@@ -30,6 +35,29 @@ PERIOD = 0.02
 def test_a_few_networks(seed: int) -> None:
     assert plan_problems(seed) == [], command(seed)
     assert case_problems(seed) == [], command(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", many(range(60), slow=12))
+def test_the_tree_is_changed_under_load(seed: int) -> None:
+    assert change_problems(seed) == [], command(seed)
+
+
+@pytest.mark.slow
+def test_changes_are_completed_and_turn_edges_round() -> None:
+    run = HierarchicalCourse(draw_course(7), routing_variant=HIERARCHICAL)
+    assert run.run() == []
+    changes = run.network.changes.values()
+    assert [one.outcome for one in changes].count("completed") >= 3
+
+
+@pytest.mark.slow
+def test_a_change_that_floods_too_late_would_lose_notifications(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(directions, "begin", lambda core, ring: None)
+    monkeypatch.setattr(Holding, "gets_everything", lambda self, neighbour: False)
+    assert any(change_problems(seed) for seed in (1, 4, 5, 7, 8, 9))
 
 
 OPEN = {
@@ -54,6 +82,7 @@ def test_very_many_networks(first: int) -> None:
     for seed in range(first, first + 50):
         assert plan_problems(seed) == [], command(seed)
         assert case_problems(seed) == [], command(seed)
+        assert change_problems(seed) == [], command(seed)
 
 
 class Turning:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
+from itertools import permutations
 from random import Random
 from typing import Final, NamedTuple
 
@@ -30,6 +31,15 @@ MOVES: Final[dict[Wish, float]] = {EXCHANGE: 0.6, SWAP: 0.4}
 
 _ATTEMPTS_MAX: Final = 20
 """How often in a row something may be refused before it is a failure."""
+
+_BROKERS_MIN: Final = 3
+"""Two links that exchange places have three ends at least."""
+
+_PAIRS: Final = 100
+"""Pairs of brokers that are drawn before all are tried in turn."""
+
+_PAUSE_SECONDS: Final = 0.5
+"""After a survey that did not find enough brokers."""
 
 _ANSWER_SECONDS: Final = 600.0
 """How long an answer may take: longer than any broker waits before it says no."""
@@ -110,7 +120,10 @@ class Changes:
         if wish == REMOVE:
             await self.all_back()  # one is away at a time: another may be the one it joins
         tree = await self.tree()
-        wanted = self._draw(tree, wish)
+        wanted = draw(tree, wish, self._random)
+        if wanted is None:
+            await asyncio.sleep(_PAUSE_SECONDS)
+            return self._not_asked(wish, tree)
         if wish == REMOVE:
             self.clients.gone(wanted.broker)
         answer = await self._answer(wanted)
@@ -124,6 +137,13 @@ class Changes:
         elif wanted.wish == REMOVE:
             self._returning = asyncio.create_task(self._come_back(wanted.broker))
         return change
+
+    def _not_asked(self, wish: Wish, tree: Topology) -> Change:
+        """Nothing of a kind can be changed: links were lost, and somebody is away."""
+        reason = f"a survey found {', '.join(tree.brokers)} only"
+        self.refusals[f"{wish}: {reason}"] += 1
+        now = time.time()
+        return Change(Wanted(wish), "refused", reason, now, now, 0, tree, tree)
 
     async def _answer(self, wanted: Wanted) -> TreeChangeEnded:
         """Ask somebody. If that one is replaced meanwhile, nobody is told how it ends."""
@@ -168,17 +188,26 @@ class Changes:
                 self.refusals[f"survey: {reason}"] += 1
         raise BenchmarkError(f"survey, {_ATTEMPTS_MAX} times: {reason}")
 
-    def _draw(self, tree: Topology, wish: Wish) -> Wanted:
-        if wish == REMOVE:
-            return Wanted(wish, broker=self._random.choice(tree.leaves()))
-        while True:
-            left, right = self._random.sample(tree.brokers, 2)
-            path = tree.path(left, right)
-            if wish == SWAP and len(path) == 3:
-                return Wanted(wish, ((path[0], path[1]), (path[0], path[2])))
-            if wish == EXCHANGE and len(path) > 2:
-                place = self._random.randrange(len(path) - 1)
-                return Wanted(wish, ((path[place], path[place + 1]), (left, right)))
+
+def draw(tree: Topology, wish: Wish, random: Random) -> Wanted | None:
+    """Something of a kind that a tree allows; None if it allows nothing of that kind.
+
+    A survey may find two brokers only, or one, while links are away.
+    """
+    if len(tree.brokers) < _BROKERS_MIN:
+        return None
+    if wish == REMOVE:
+        return Wanted(wish, broker=random.choice(tree.leaves()))
+    pairs = [random.sample(tree.brokers, 2) for _ in range(_PAIRS)]
+    pairs += [list(pair) for pair in permutations(tree.brokers, 2)]
+    for left, right in pairs:
+        path = tree.path(left, right)
+        if wish == SWAP and len(path) == _BROKERS_MIN:
+            return Wanted(wish, ((path[0], path[1]), (path[0], path[2])))
+        if wish == EXCHANGE and len(path) >= _BROKERS_MIN:
+            place = random.randrange(len(path) - 1)
+            return Wanted(wish, ((path[place], path[place + 1]), (left, right)))
+    return None
 
 
 def _change(wanted: Wanted, answer: TreeChangeEnded, before: Topology) -> Change:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from sapwood.bench.live.changes import Change
@@ -65,7 +66,8 @@ class Figures(NamedTuple):
 
 def figures(samples: Sequence[Sample], changes: Sequence[Change]) -> Figures:
     """Compare deliveries during changes with those in between; changes are in their order."""
-    timed = [one for sample in samples if (one := _timed(sample, changes)) is not None]
+    begins = [one.began for one in changes]
+    timed = [_timed(sample, changes, begins) for sample in samples]
     return Figures(
         _by_length(timed),
         _by_length(one for one in timed if not one.crosses),
@@ -73,9 +75,9 @@ def figures(samples: Sequence[Sample], changes: Sequence[Change]) -> Figures:
     )
 
 
-def _timed(sample: Sample, changes: Sequence[Change]) -> Timed | None:
-    """A delivery beside the changes; None if two changes or none are known for it."""
-    at = bisect_right([one.began for one in changes], sample.published_at + sample.seconds) - 1
+def _timed(sample: Sample, changes: Sequence[Change], begins: Sequence[float]) -> Timed:
+    """A delivery beside the changes, which begin at given times."""
+    at = bisect_right(begins, sample.published_at + sample.seconds) - 1
     last = changes[max(at, 0)]
     ends = (sample.source, sample.target)
     if at < 0:
@@ -86,10 +88,12 @@ def _timed(sample: Sample, changes: Sequence[Change]) -> Timed | None:
     return Timed(length, sample.seconds, _crosses(last, ends), is_during=True)
 
 
+@lru_cache(100_000)
 def _links(tree: Topology, ends: tuple[str, str]) -> int:
     return len(tree.path(*ends)) - 1
 
 
+@lru_cache(100_000)
 def _crosses(change: Change, ends: tuple[str, str]) -> bool:
     """Whether the way between two brokers in the new tree passes the new link."""
     path = change.after.path(*ends)

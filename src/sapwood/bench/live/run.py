@@ -155,7 +155,7 @@ async def _measured(changes: Changes, count: int) -> Figures | None:
     await asyncio.sleep(QUIET_SECONDS)
     clients.time_deliveries(False)
     samples = clients.samples()
-    return figures(samples, changes.done[before:])
+    return await asyncio.to_thread(figures, samples, changes.done[before:])  # links go on here
 
 
 class Upgraded(NamedTuple):

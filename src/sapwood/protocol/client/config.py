@@ -41,7 +41,7 @@ class SessionConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How long a request is waited for of which nothing is heard; a broker says no before that."""
     check_seconds: float = 30.0
     """How often each side of the stream says how far it is, and looks whether it contradicts
-    itself."""
+    itself; more often where the broker compares tables more often."""
     raises_faults: bool = True
     """Whether something that cannot happen is raised; else the stream begins anew."""
 

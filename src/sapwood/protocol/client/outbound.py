@@ -57,6 +57,15 @@ class Outbound:
         """How much was published and received, in the client's own order."""
         return self.deliveries.received + self.publishing.sequence - self.publishing.waiting
 
+    @property
+    def _check_seconds(self) -> float:
+        """How often the stream is looked at: as often as the broker compares tables, at least.
+
+        Its bound for healing a stream holds only if both ends look in its period.
+        """
+        told, own = self.refreshing.seconds, self.config.check_seconds
+        return min(told, own) if told > 0 else own
+
     # Calls of the application
 
     def publish(

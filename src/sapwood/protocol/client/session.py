@@ -246,7 +246,7 @@ class ClientSession(Outbound):
             reason = f"{self.address} does not answer within {HANDSHAKE_SECONDS} s"
             self._attempt_failed(Failed(reason), now)
         elif state is SessionState.CONNECTED and self._line is not None:
-            if is_due(self._check_at, now, self.config.check_seconds):
+            if is_due(self._check_at, now, self._check_seconds):
                 self._check(self._line, now)
             elif is_due(self._look_at, now, LOOK_SECONDS_MAX):
                 self._look_after(self._line, now)
@@ -285,7 +285,7 @@ class ClientSession(Outbound):
 
     def _check(self, line: Line, now: float) -> None:
         """Look for contradictions; if there are none, tell the broker how far this side is."""
-        self._check_at = now + self.config.check_seconds
+        self._check_at = now + self._check_seconds
         channel = self.channel
         if not channel.is_sound:
             self._contradicts("this side of the stream was spoilt", now)
@@ -549,7 +549,6 @@ class ClientSession(Outbound):
         self._call_until = inf
         self._search.found()
         self._has_checks = CHECKS in welcome.features
-        self._check_at = now + self.config.check_seconds
         self._look_at = now + look_seconds(line, self.config.silence_seconds)
         if resumed is None:
             self._begin_anew(welcome)
@@ -558,6 +557,7 @@ class ClientSession(Outbound):
         self.broker = welcome.id
         self.advertisements_required = welcome.advertisements_required
         self.refreshing.welcomed(welcome, now)
+        self._check_at = now + self._check_seconds
         self._refresh(now)
 
     def _refuse_stream(self, line: Line, now: float) -> None:

@@ -26,6 +26,7 @@ from sapwood.protocol.link.adopting import awaited, is_adopted, returned
 from sapwood.protocol.link.flow import SLOW_POLICIES
 from sapwood.protocol.link.handshake import (
     ALREADY_LINKED,
+    AMID_CHANGE,
     BAD_CREDENTIALS,
     BROKER,
     BUSY,
@@ -306,6 +307,9 @@ class Admission:
         except InvalidIdError as problem:
             return Goodbye(PROTOCOL, str(problem))
         ends = node.ending.objection(hello, name, now) or returned(node, hello)
+        if ends is None and hello.role == BROKER:
+            is_amid = node.broker.turning.excludes(name, hello.session)
+            ends = Goodbye(BUSY, AMID_CHANGE) if is_amid else None
         if ends is not None:
             return ends
         known = node.peers.get(name)

@@ -12,9 +12,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sapwood.protocol.events import LinkDown, NeighbourAway, NeighbourBack
-from sapwood.protocol.link.handshake import CONTRADICTION, OUTSIDE_TREE, RENEGOTIATE, Goodbye
+from sapwood.protocol.link.handshake import (
+    CHECKS,
+    CONTRADICTION,
+    OUTSIDE_TREE,
+    RENEGOTIATE,
+    Goodbye,
+)
 from sapwood.protocol.link.peer import Introduction, Peer
-from sapwood.protocol.neighbours import Neighbour
+from sapwood.protocol.neighbours import EDGES, MOVES, REFRESH, RESTART, Neighbour
 from sapwood.protocol.stabilize.beacon import BEACONS
 
 if TYPE_CHECKING:
@@ -32,10 +38,26 @@ def is_candidate(node: Node, peer: Peer) -> bool:
 
 
 def is_same_kind(node: Node, name: str, peer: Peer) -> bool:
-    """Whether the broker does not take a peer for a neighbour if it is a client, or vice versa."""
+    """Whether the broker does not take a peer for a neighbour if it is a client, or vice versa.
+
+    If it knows neither, what the peer can do tells them apart: nobody would ask a client that is
+    taken for a broker, nor hear it, and it would never notice.
+    """
     is_client: object = peer.is_client
-    others = node.broker.neighbours if is_client else node.broker.clients
-    return type(is_client) is bool and name not in others
+    clients, neighbours = node.broker.clients, node.broker.neighbours
+    if type(is_client) is not bool or name in (neighbours if is_client else clients):
+        return False
+    return name in clients or name in neighbours or client_by_features(peer) in (None, is_client)
+
+
+def client_by_features(peer: Peer) -> bool | None:
+    """Whether a peer can do what only clients can, or only brokers; None if that says nothing."""
+    features: object = peer.features
+    if type(features) is not tuple or not features:
+        return None
+    if any(one in features for one in (RESTART, BEACONS, EDGES)):
+        return False
+    return True if all(one in (CHECKS, REFRESH, MOVES) for one in features) else None
 
 
 def link_problems(node: Node, name: str, peer: Peer) -> Iterator[str]:

@@ -230,8 +230,13 @@ class Channel:
     # Connections
 
     def can_connect(self, received: int) -> bool:
-        """Whether the other side can have so many frames: else the streams are not the same."""
-        return self.acknowledged <= received <= max(self.sent, self._sent_ever)
+        """Whether the other side can have so many frames: else the streams are not the same.
+
+        What goes on from here rests on all counts: one that was spoilt is found now, or frames
+        would be left out that nobody misses.
+        """
+        most = max(self.sent, self._sent_ever)
+        return self.acknowledged <= received <= most and self.is_sound
 
     def connect(self, received: int, credit: int, granted: int | None = None) -> list[FrameRun]:
         """A connection is there, and the other side has so many frames; the others are sent.

@@ -38,7 +38,13 @@ from sapwood.protocol.link.consistency import (
 from sapwood.protocol.link.handshake import CHECKS, CONTRADICTION, PROTOCOL, Check, Goodbye
 from sapwood.protocol.link.line import HANDSHAKE_SECONDS, Line
 from sapwood.protocol.link.peer import Peer
-from sapwood.protocol.link.screening import drop_strays, has_strangers, refit_line, refit_peer
+from sapwood.protocol.link.screening import (
+    drop_strays,
+    has_strangers,
+    number_of,
+    refit_line,
+    refit_peer,
+)
 from sapwood.protocol.link.states import LineState
 from sapwood.protocol.ports import Abort, Restart
 from sapwood.protocol.stabilize.timing import DELAY_SECONDS_MIN, Timing
@@ -143,6 +149,13 @@ class Checking:
         if found:
             node.counts[CONTRADICTION] += found
             self.suspect(now)
+
+    def number_of(self, line: Line) -> int:
+        """The connection of a line that is to end.
+
+        Somebody else's must not be told that it ends: after some words nobody comes back.
+        """
+        return number_of(self._node, line)
 
     # What may be missing
 

@@ -22,7 +22,9 @@ from sapwood.protocol.fitting import COUNT, FLAG, NOTHING, TEXT, TIME, Kinds, mi
 from sapwood.protocol.link.handing import HandingOver
 from sapwood.protocol.link.handshake import (
     ALREADY_LINKED,
+    AMID_CHANGE,
     BROKER,
+    BUSY,
     COUNT_MAX,
     FINAL_CODES,
     PROTOCOL,
@@ -32,6 +34,7 @@ from sapwood.protocol.link.handshake import (
     Hello,
     Welcome,
     algorithm_of,
+    common_features,
 )
 from sapwood.protocol.link.line import HANDSHAKE_SECONDS, Line
 from sapwood.protocol.link.peer import Introduction, Peer
@@ -393,9 +396,12 @@ class Dialing:
             reason = f"version {welcome.version} was never offered; {oldest}-{newest} was"
         elif welcome.routing and algorithm_of(welcome.routing) not in ALGORITHMS:
             reason = f"there is no routing {welcome.routing!r} here"
+        code = PROTOCOL
+        if not reason and node.broker.turning.excludes(welcome.id, welcome.session):
+            reason, code = AMID_CHANGE, BUSY
         if reason:
-            node.close(line, Goodbye(PROTOCOL, reason), now)
-            self._fail(target, reason, PROTOCOL, False, now)
+            node.close(line, Goodbye(code, reason), now)
+            self._fail(target, reason, code, False, now)
             return
         line.silence = welcome.silence
         known = node.peers.get(welcome.id)
@@ -434,7 +440,7 @@ class Dialing:
             if not _has_gone_on(known, line):
                 node.membership.end_stream(known, now)
         else:
-            known.features = welcome.features
+            known.features = self._agreed(welcome)
             node.membership.come_back(
                 known,
                 line,
@@ -458,6 +464,10 @@ class Dialing:
         """Whether both sides say that a link is where it was in the tree."""
         return not welcome.is_held and self._node.placing.is_in_place(known)
 
+    def _agreed(self, welcome: Welcome) -> tuple[str, ...]:
+        """What both sides can do beyond the first release."""
+        return common_features(welcome.features, self._node.config.features(is_client=False))
+
     def _begin(self, line: Line, welcome: Welcome, now: float) -> None:
         membership = self._node.membership
         place = self._node.placing.welcomed(welcome)
@@ -467,7 +477,7 @@ class Dialing:
             in_tree=place.in_tree,
             secret=welcome.secret,
             addresses=welcome.addresses,
-            features=welcome.features,
+            features=self._agreed(welcome),
             refresh_seconds=welcome.refresh,
             routing=algorithm_of(welcome.routing),
             expects_us=welcome.is_expected,

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from sapwood.protocol.fitting import misfits
-from sapwood.protocol.link.agreeing import introduction_of, is_same_kind
+from sapwood.protocol.link.agreeing import client_by_features, introduction_of, is_same_kind
 from sapwood.protocol.link.handing import HandingOver
 from sapwood.protocol.link.line import LINE_KINDS, Line
 from sapwood.protocol.link.peer import PEER_KINDS, STREAM_FIELDS, Introduction, Peer
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from sapwood.protocol.node import Node
 
 _KINDS: Final = (False, True)
+
+NOBODYS: Final = -1
+"""A connection that there is not."""
 
 
 def has_strangers(node: Node) -> bool:
@@ -38,6 +41,7 @@ def has_strangers(node: Node) -> bool:
     return any(
         peer.name != name
         or not is_same_kind(node, name, peer)
+        or not _can_be_agreed(node, peer)
         or peer.channel.limits != own[peer.is_client]
         for name, peer in node.peers.items()
     )
@@ -92,6 +96,8 @@ def refit_peer(node: Node, name: str, peer: Peer) -> tuple[bool, bool]:
         wrong.add("name")
     if not is_same_kind(node, name, peer):
         wrong.add("is_client")
+    if not _can_be_agreed(node, peer):
+        wrong.add("features")
     if wrong:
         fresh = _as_known(node, name, peer)
         for field in wrong:
@@ -111,9 +117,33 @@ def _as_known(node: Node, name: str, peer: Peer) -> Peer:
     if neighbour is not None:
         said = introduction_of(name, neighbour)
     else:
-        is_client = name in node.broker.clients or peer.is_client is True
+        is_client = name in node.broker.clients or _seems_client(peer)
         said = Introduction(name=name, session=0, is_client=is_client, secret=node.draw_secret())
     return node.membership.new_peer(said)
+
+
+def _can_be_agreed(node: Node, peer: Peer) -> bool:
+    """Whether both sides of a link may have agreed on what a peer can do: this one can do it, too.
+
+    Otherwise one side waits for ever for what the other does not send, such as beacons.
+    """
+    features: object = peer.features
+    own = node.config.features(is_client=peer.is_client is True)
+    return type(features) is tuple and all(one in own for one in features)
+
+
+def _seems_client(peer: Peer) -> bool:
+    """Whether a peer of whom the broker knows nothing is taken for a client."""
+    by_features = client_by_features(peer)
+    return peer.is_client is True if by_features is None else by_features
+
+
+def number_of(node: Node, line: Line) -> int:
+    """The connection of a line: under which it is kept, whatever it says itself."""
+    known = node.lines.get(line.number)
+    if known is line or known is None:
+        return line.number
+    return next((number for number, one in node.lines.items() if one is line), NOBODYS)
 
 
 def refit_line(number: int, line: Line, now: float) -> bool:

@@ -13,6 +13,7 @@ from abc import abstractmethod
 
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import CloseLink, Effect, Send
+from sapwood.protocol.reconfigure import directions
 from sapwood.protocol.reconfigure.colouring import count_notifications, held_reports
 from sapwood.protocol.reconfigure.holding import Holding
 from sapwood.protocol.reconfigure.messages import COMPLETED, UNDONE, Ask, Done, Undo
@@ -52,6 +53,7 @@ class Undoing(Holding):
         effects += self._leave(ring, UNDONE, reason, now)
         if ring.new:
             core.forwarding.close(ring.new)
+        directions.restore(core, ring)
         if ring.is_bottom and not ring.is_decider:
             self.stayed[ring.change] = ring.old
         effects += core.tell_all()
@@ -131,12 +133,17 @@ class Undoing(Holding):
     # Links
 
     def link_down(self, neighbour: str, now: float) -> list[Effect]:
-        """A neighbour on the ring is gone for good: nothing black comes from there any more."""
+        """A neighbour on the ring is gone for good: nothing black comes from there any more.
+
+        Only the decider may take that for the end of the old tree, and those above it if it is
+        itself gone: as long as it is there it may undo the change.
+        """
         ring = self.ring
         if ring is None or neighbour not in ring.sides:
             return []
         ring.drafts.pop(neighbour, None)
-        if neighbour == ring.down and not ring.is_flushed:
+        may_decide = ring.is_decider or neighbour == ring.decider
+        if neighbour == ring.down and may_decide and not ring.is_flushed:
             ring.is_flushed = True
             if ring.is_gray:
                 return self._commit(ring, now) if ring.is_decider else self._pass_flush(ring, now)

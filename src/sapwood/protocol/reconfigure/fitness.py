@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sapwood.protocol.core import Core
 from sapwood.protocol.neighbours import STEADY
+from sapwood.protocol.reconfigure.directions import follows
 
 RING_MIN = 3
 """Two links that exchange places have three ends at least."""
@@ -13,6 +14,9 @@ MIXED = "routing: some edges of the ring flood, and others do not"
 """Why a ring cannot be changed until its edges were switched."""
 
 SWITCHING = "routing: an edge of the ring is being switched"
+
+ASTRAY = "routing: an edge of the ring does not follow the parents"
+"""Why a ring cannot be changed until its edges are routed as its tree asks."""
 
 
 def misfit(core: Core, path: tuple[str, ...], k: int, source: str) -> str:
@@ -57,5 +61,18 @@ def _mixture(core: Core, path: tuple[str, ...], place: int) -> str:
     sides = [core.neighbours.get(path[(place + step) % len(path)]) for step in (-1, 1)]
     if any(one is not None and one.outward_phase != STEADY for one in sides):
         return SWITCHING
+    if follows(core):
+        inside = [path[other] for other in (place - 1, place + 1) if 0 <= other < len(path)]
+        return next((ASTRAY for name in inside if not _is_followed(core, name)), "")
     floods = {flag for one in sides if one is not None for flag in (one.floods, one.is_flooded)}
     return MIXED if len(floods) > 1 else ""
+
+
+def _is_followed(core: Core, name: str) -> bool:
+    """Whether an edge of the tree is routed as hierarchical routing asks, and both ends know it.
+
+    The other end looks as well, so each needs to look at what it knows only.
+    """
+    one, is_parent = core.neighbours[name], name == core.tree_parent
+    is_routed = (one.floods, one.is_flooded) == (not is_parent, is_parent)
+    return is_routed and one.announced == one.sends

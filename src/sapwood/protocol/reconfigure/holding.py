@@ -21,7 +21,7 @@ from sapwood.protocol.fences import Fence
 from sapwood.protocol.gaps import Gaps
 from sapwood.protocol.machine import Machine
 from sapwood.protocol.messages import CODEC, ClientMoved, ClientsAt, Message
-from sapwood.protocol.reconfigure import ways
+from sapwood.protocol.reconfigure import directions, ways
 from sapwood.protocol.reconfigure.colouring import coloured, count_notifications, is_gray, pieces
 from sapwood.protocol.reconfigure.messages import (
     COMPLETED,
@@ -166,6 +166,18 @@ class Holding(Machine):
             return True
         return name in self.recent and 0 <= now - self.recent[name] < 3 * self.seconds
 
+    def excludes(self, name: str, session: int) -> bool:
+        """Whether a broker that was restarted is not let in before the change has ended here.
+
+        It has forgotten the change. If it is below, it would carry to the old link what others
+        send over the new one, and be taken for a broker of the old tree (F8). The decider is let
+        in: without it nobody decides, and whoever is above it goes on as if it had.
+        """
+        ring, known = self.ring, self.core.neighbours.get(name)
+        if ring is None or known is None or name != ring.down or name == ring.decider:
+            return False
+        return session != known.session
+
     def needs(self, name: str) -> bool:
         """Whether the link to a broker is the new one of the change under way."""
         return self.ring is not None and name == self.ring.new
@@ -272,6 +284,13 @@ class Holding(Machine):
     def joining(self) -> str:
         """The neighbour over the new link, while it gets notifications outside the tree."""
         return self.ring.new if self.ring is not None and self.ring.is_gray else ""
+
+    def gets_everything(self, neighbour: str) -> bool:
+        """Whether a neighbour gets everything because of the change under way."""
+        ring = self.ring
+        if ring is None or neighbour not in ring.sides:
+            return False
+        return directions.gets_everything(self.core, ring, neighbour)
 
     def _say(self, neighbour: str, message: Message) -> Send:
         if self.ring is not None:

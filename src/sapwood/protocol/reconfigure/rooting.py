@@ -71,8 +71,9 @@ class Rooting:
 
     def lock(self, ring: Ring) -> None:
         """Let the parent stand still, and links on the ring be left alone."""
-        if self._tree.is_on and ring.is_decider:
-            ring.is_root_left = self._tree.parent != ring.down
+        parent = self._core.tree_parent
+        if parent is not None and ring.is_decider:
+            ring.is_root_left = parent != ring.down
         self.lock_again(ring)
 
     def lock_again(self, ring: Ring) -> None:

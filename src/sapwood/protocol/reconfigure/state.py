@@ -119,6 +119,11 @@ class Ring(msgspec.Struct):
         return self.place == self.k - 1
 
     @property
+    def decider(self) -> str:
+        """The broker that completes or undoes the change."""
+        return self.path[self.k - 1]
+
+    @property
     def up(self) -> str:
         """The neighbour towards the new link."""
         return self.path[(self.place - 1 if self.is_left else self.place + 1) % self.n]

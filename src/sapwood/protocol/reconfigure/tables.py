@@ -20,6 +20,7 @@ from sapwood.filters.filter import Filter
 from sapwood.protocol.core import Core
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import Effect
+from sapwood.protocol.reconfigure.directions import sends_after
 from sapwood.protocol.reconfigure.messages import EdgeChange, EdgeTables
 from sapwood.protocol.reconfigure.state import Draft, EdgeDraft, Ring
 from sapwood.routing.algorithms import strategy
@@ -36,7 +37,7 @@ def tables_for(core: Core, ring: Ring, neighbour: str) -> EdgeTables:
         going = {name: one.advertisements.pending for name, one in ring.drafts.items()}
         advertised = gray_table(core.advertisements, going, (neighbour, ring.old), algorithm)
     going = {name: one.subscriptions.pending for name, one in ring.drafts.items()}
-    sends = core.neighbours[neighbour].sends
+    sends = sends_after(core, ring, neighbour)
     wanted = gray_table(core.subscriptions, going, (neighbour, ring.old), sends)
     draft.advertisements.told, draft.subscriptions.told = advertised, wanted
     return EdgeTables(

@@ -25,7 +25,7 @@ from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import CloseLink, Effect, Send, Withhold
 from sapwood.protocol.machine import MessageHandler
 from sapwood.protocol.messages import Advertise, Message, Subscribe, Unadvertise, Unsubscribe
-from sapwood.protocol.reconfigure import ways
+from sapwood.protocol.reconfigure import directions, ways
 from sapwood.protocol.reconfigure.faults import Undoing
 from sapwood.protocol.reconfigure.fitness import MIXED, misfit
 from sapwood.protocol.reconfigure.messages import (
@@ -251,8 +251,8 @@ class Turning(Undoing):
 
     def _open(self, ring: Ring, message: Offer | Accept) -> list[Effect]:
         """What wants the other end of the new link gets gray notifications from now on."""
-        neighbour = self.core.neighbours[ring.new]
-        self.core.forwarding.open(ring.new, everything=neighbour.is_flooded)
+        everything = directions.gets_everything(self.core, ring, ring.new)
+        self.core.forwarding.open(ring.new, everything=everything)
         return self._install(ring, ring.new, message.tables)
 
     def _turned(self, ring: Ring, source: str, message: Turn, now: float) -> list[Effect]:
@@ -264,6 +264,7 @@ class Turning(Undoing):
 
     def _turn(self, ring: Ring, now: float) -> list[Effect]:
         ring.is_gray = True
+        directions.begin(self.core, ring)
         self._forget_publishers()
         if ring.is_flushed and not ring.is_decider:
             return self._pass_flush(ring, now)
@@ -319,6 +320,7 @@ class Turning(Undoing):
         self._hub.turn_ways(ways.turned(core, ring))
         effects = [*ways.assurances(core, ring), *self._leave(ring, COMPLETED, "", now)]
         self._rooting.complete(ring, now)
+        directions.settle(core, ring)
         if ring.is_bottom and core.neighbours.is_in_tree(ring.old):
             effects += self._hub.stand_aside(ring.old, now)
         if ring.is_top and ring.new in core.neighbours:

@@ -48,6 +48,7 @@ from sapwood.protocol.stabilize.batch import batch
 from sapwood.protocol.stabilize.digest import digest, digests, is_digest
 from sapwood.protocol.stabilize.edge_tables import TABLES, EdgeTables
 from sapwood.protocol.stabilize.lease import Leases, renewal
+from sapwood.protocol.stabilize.settings import StabilizationSettings
 from sapwood.protocol.stabilize.whole import (
     Partial,
     answer,
@@ -94,7 +95,7 @@ class Refreshing(Machine):
     """Compares the tables of a broker with those of its neighbours and clients."""
 
     name = "refresh"
-    derived = ("_tables", "leases", "_settings", "_is_leased")
+    derived = ("_tables", "leases")
 
     def inherit(self, before: Machine) -> None:
         """Go on with the state of the machine that this one takes the place of."""
@@ -119,8 +120,15 @@ class Refreshing(Machine):
         self._switching = switching
         self._tables = EdgeTables(core, subscribing, restoration)
         self.leases = Leases(self._tables)
-        self._settings = core.config.stabilization
-        self._is_leased = self._settings.refresh == "hop-lease"
+
+    @property
+    def _settings(self) -> StabilizationSettings:
+        """As they are set: a copy of them could be spoilt, and periods of zero never end."""
+        return self.core.config.stabilization
+
+    @property
+    def _is_leased(self) -> bool:
+        return self._settings.refresh == "hop-lease"
 
     # Whom it concerns
 

@@ -2,10 +2,10 @@
 
 Only a parent is told what to send, and every notification goes towards the root. So whenever a
 broker gets another parent, two directions of a link exchange their roles. What must hold is what
-holds peer to peer: the same plans and cases are run (``redundant``, ``swarm``), and at rest every
-edge is routed as the tree wants it.
+holds peer to peer: the same plans, cases and changes of the tree under load are run (``redundant``,
+``swarm``, ``turning``), and at rest every edge is routed as the tree wants it.
 
-``python -m sapwood.sim.faithful.hierarchy --seed K`` does one seed of both again.
+``python -m sapwood.sim.faithful.hierarchy --seed K`` does one seed of each again.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from sapwood.routing.algorithms import FLOODING, HIERARCHICAL
 from sapwood.sim.faithful import swarm
 from sapwood.sim.faithful.redundant import Plan, PlanRun, draw_plan
 from sapwood.sim.faithful.swarm import RunawayError
+from sapwood.sim.faithful.turning import CourseRun, draw_course
 from sapwood.sim.seeds import Seeds
 
 
@@ -30,6 +31,14 @@ class HierarchicalRun(PlanRun):
 
     def _calm(self) -> Iterator[str]:
         yield from super()._calm()
+        yield from misrouted(self.network.brokers)
+
+
+class HierarchicalCourse(CourseRun):
+    """Changes of the tree under load, with hierarchical routing."""
+
+    def _judge(self) -> Iterator[str]:
+        yield from super()._judge()
         yield from misrouted(self.network.brokers)
 
 
@@ -71,11 +80,20 @@ def case_problems(seed: int) -> list[str]:
     return swarm.problems_of(seed, routing_variant=HIERARCHICAL)
 
 
+def change_problems(seed: int) -> list[str]:
+    """Everything that is wrong with the changes of a seed; nothing if it is all right."""
+    try:
+        return HierarchicalCourse(draw_course(seed), routing_variant=HIERARCHICAL).run()
+    except RunawayError as problem:
+        return [f"it does not come to rest: {problem}"]
+
+
 def problems_of(seed: int) -> list[str]:
-    """Everything that is wrong with the plan or the case of a seed."""
+    """Everything that is wrong with the plan, the case or the changes of a seed."""
     return [
         *(f"plan: {one}" for one in plan_problems(seed)),
         *(f"case: {one}" for one in case_problems(seed)),
+        *(f"changes: {one}" for one in change_problems(seed)),
     ]
 
 
