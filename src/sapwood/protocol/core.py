@@ -156,7 +156,10 @@ class Core:
     def reload(self, config: BrokerConfig) -> None:
         """Go on with other accounts: what was decided about publications is decided anew."""
         self.config = msgspec.structs.replace(
-            self.config, accounts=config.accounts, claims_max=config.claims_max
+            self.config,
+            accounts=config.accounts,
+            claims_max=config.claims_max,
+            pace=config.pace,
         )
         self.forwarding.invalidate()
 
@@ -287,6 +290,11 @@ class Core:
     def tables(self) -> tuple[RoutingTable, RoutingTable]:
         """Subscriptions and advertisements."""
         return self.subscriptions, self.advertisements
+
+    @property
+    def left(self) -> int:
+        """How much is left to do about what neighbours are owed."""
+        return sum([table.left for table in self.tables])
 
     def add(self, table: RoutingTable, entry: Entry, text: str | None = None) -> None:
         """Enter what a destination wants or advertises, perhaps in place of what it had.
