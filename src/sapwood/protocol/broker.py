@@ -147,6 +147,7 @@ class Broker(Control):
             crossed=self._crossed,
         )
         self._reader = FrameReader(self.forwarding, admission, self.drops, self.decode, self.tally)
+        self._reader.skew = self.skew
         self.watching: Watching | None = None
         """Leaves out what comes again, while a circle is possible."""
         self._has_crossed = False
@@ -515,6 +516,8 @@ class Broker(Control):
                 effects += self._neighbour_away(NeighbourAway(name), now)
             elif neighbour.is_connected and not neighbour.in_tree:
                 neighbour.is_away = False
+        if event.skew is not None:
+            self.skew = self._reader.skew = event.skew
         self.surroundings.took(event.handling)
         effects += self._take_turns(now)
         effects += self._all(lambda machine: machine.tick(now))

@@ -66,16 +66,30 @@ class Control(Members):
 
     def _said_by_client(self, client: str, message: Message, now: float) -> list[Effect]:
         """Take a message of a client, or let it wait for its turn."""
-        if not self.turns.must_wait(client, message, now):
-            return self._take(client, message, now)
-        reason = self.turns.keep(client, message, now)
+        try:
+            if not self.turns.must_wait(client, message, now):
+                return self._take(client, message, now)
+            reason = self.turns.keep(client, message, now)
+        except Exception as problem:
+            self._check_lost(client, message, problem)
+            raise
         return [Dismiss(client, reason, goes_on=False)] if reason else []
+
+    def _check_lost(self, client: str, message: Message, problem: Exception) -> None:
+        """A fault was found while a message of a client was handled: note what it asked for."""
+        request = getattr(message, "request", 0)
+        if request and not self.config.raises_faults:
+            raise RequestLostError(client, message, request) from problem
 
     def _take_turns(self, now: float) -> list[Effect]:
         """Take the messages of clients that have waited for their turn."""
         effects: list[Effect] = []
         while (turn := self.turns.following(now)) is not None:
-            effects += self._take(*turn, now)
+            try:
+                effects += self._take(*turn, now)
+            except Exception as problem:
+                self._check_lost(*turn, problem)
+                raise
         return effects
 
     def finish_turns(self, now: float) -> list[Effect]:
@@ -102,12 +116,6 @@ class Control(Members):
             refusal = Send(source, Refused(reason, message.request))
             return [*self.drops.count(Drop.REFUSED, source), refusal]
         effects: list[Effect] = []
-        try:
-            for handler in handlers:
-                effects += handler(source, message, now)
-        except Exception as problem:
-            request = getattr(message, "request", 0)
-            if self.config.raises_faults or not request or table is not self._from_clients:
-                raise
-            raise RequestLostError(source, message, request) from problem
+        for handler in handlers:
+            effects += handler(source, message, now)
         return effects

@@ -60,6 +60,8 @@ class Core:
         self.parse = parse
         self.faults: Counter[str] = Counter({IMPOSSIBLE: 0, REBIRTH_CHANGED: 0})
         """What was found that can only follow from a fault, by kind: zero where there is none."""
+        self.skew = 0.0
+        """Seconds that the clock on the wall is ahead (`Tick`); what expires goes by it."""
         self.reborn_at = float("-inf")
         """When all was last built anew because of a fault."""
         self.begin()

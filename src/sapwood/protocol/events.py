@@ -220,6 +220,9 @@ class Tick(_Event, frozen=True):
     """How many seconds reads have taken since the last regular one, as far as that is measured."""
     congested: tuple[str, ...] = ()
     """Neighbours and clients that do not keep up with what is sent to them."""
+    skew: float | None = None
+    """Seconds that the clock on the wall is ahead of the time that events come with, if that was
+    looked at. Timers go by the one, which never jumps; what expires, by the other."""
 
 
 class Examine(_Event, frozen=True):

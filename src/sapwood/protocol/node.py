@@ -560,9 +560,9 @@ class Node:
             self._do_guarded(self.membership.tick, now)
             self._do_guarded(self.overflow.tick, now)
             self._do_guarded(self.checking.tick, now)
-            self.bring(Tick(self.membership.busy(), event.handling, congested), now)
+            self.bring(Tick(self.membership.busy(), event.handling, congested, event.skew), now)
         elif (at := self.broker.next_at) is not None and now >= at:
-            self.bring(Tick(event.busy, event.handling, congested), now)
+            self.bring(Tick(event.busy, event.handling, congested, event.skew), now)
 
     def _do_guarded(self, tick: Callable[[float], None], now: float) -> None:
         """Let a part do what is due; if it cannot, the others do all the same."""

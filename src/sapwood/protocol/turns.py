@@ -81,10 +81,11 @@ class Turns(Machine):
 
     def keep(self, client: str, message: Message, now: float) -> str:
         """Keep a message until it is its turn; why that is too much, or empty."""
-        allowance = self._allowance(client, now)
+        allowance, pace = self._allowance(client, now), self._pace
+        if pace is not None and allowance.size > pace.waiting_max:
+            return ""  # that was said
         allowance.waiting.append(message)
         allowance.size += size_of(message)
-        pace = self._pace
         if pace is None or allowance.size <= pace.waiting_max:
             return ""
         return (
