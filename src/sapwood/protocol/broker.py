@@ -518,6 +518,8 @@ class Broker(Control):
                 neighbour.is_away = False
         if event.skew is not None:
             self.skew = self._reader.skew = event.skew
+        if event.load is not None:
+            self.load = event.load
         self.surroundings.took(event.handling)
         effects += self._take_turns(now)
         effects += self._all(lambda machine: machine.tick(now))

@@ -28,6 +28,7 @@ from sapwood.protocol.messages import (
     ClientMoved,
     ClientsAt,
     EdgeRouting,
+    LoadReport,
     Message,
     Subscribe,
     Unadvertise,
@@ -62,6 +63,8 @@ class Core:
         """What was found that can only follow from a fault, by kind: zero where there is none."""
         self.skew = 0.0
         """Seconds that the clock on the wall is ahead (`Tick`); what expires goes by it."""
+        self.load: LoadReport | None = None
+        """How much passes through, as the driver has said last."""
         self.reborn_at = float("-inf")
         """When all was last built anew because of a fault."""
         self.begin()
@@ -406,6 +409,7 @@ class Core:
             release=self.config.release,
             congested=tuple(name for name, one in neighbours.items() if one.is_congested),
             can_change=True,
+            load=self.load,
             **self.standing(),
         )
 

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from sapwood.protocol.messages import Message
+from sapwood.protocol.messages import LoadReport, Message
 from sapwood.protocol.reconfigure.messages import Kind
 from sapwood.protocol.stabilize.beacon import Beacon
 
@@ -223,6 +223,8 @@ class Tick(_Event, frozen=True):
     skew: float | None = None
     """Seconds that the clock on the wall is ahead of the time that events come with, if that was
     looked at. Timers go by the one, which never jumps; what expires, by the other."""
+    load: LoadReport | None = None
+    """How much passes through, if that was looked at: for surveys."""
 
 
 class Examine(_Event, frozen=True):

@@ -81,6 +81,11 @@ NO_CERTIFICATE: Final = (
 )
 
 
+GREETING_MAX: Final = 1_000
+"""Lines that may wait for a hello at a time."""
+
+CROWD: Final = "too many connections without a Hello; try again"
+
 NO_ANSWER: Final = "the network on this side does not answer; try again"
 
 
@@ -151,7 +156,17 @@ class Admission:
         self.recognized = Recognized()
 
     def connected(self, event: Connected, now: float) -> Line | None:
-        """Somebody has dialled: the line on which they have to say who they are."""
+        """Somebody has dialled: the line on which they have to say who they are.
+
+        Of too many who have not said it, whoever had the most time for it goes.
+        """
+        while len(self.greeting) >= GREETING_MAX:
+            self._node.counts["refused"] += 1
+            oldest = next(iter(self.greeting))
+            line = self._node.lines.get(oldest)
+            if line is not None:
+                self._node.close(line, Goodbye(BUSY, CROWD), now)
+            self.greeting.pop(oldest, None)
         self.greeting[event.connection] = now + HANDSHAKE_SECONDS
         return Line(
             event.connection,
@@ -419,7 +434,8 @@ class Admission:
             self._admit(applicant.line, applicant.hello, now)
             return
         applicant.until = now + self._seconds(applicant)
-        applicant.survey = node.new_survey()
+        node.surveys += 1
+        applicant.survey = node.surveys
         node.bring(SurveyRequested(applicant.survey), now)
 
     def surveyed(self, answer: Surveyed | Refused, now: float) -> None:
