@@ -53,3 +53,9 @@ def test_a_file_without_certificate_is_named(tmp_path: Path, text: str) -> None:
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="No such file"):
         expires_at(str(tmp_path / "gone.pem"))
+
+
+def test_a_file_of_an_unknown_form_is_left_out(tmp_path: Path) -> None:
+    tls = Authority(tmp_path).settings("B1")
+    Path(tls.authority).write_text("something else")
+    assert list(expiries(tls)) == [tls.certificate]

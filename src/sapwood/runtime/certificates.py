@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import ssl
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -24,9 +25,15 @@ _BEFORE_VALIDITY: Final = 3
 
 
 def expiries(tls: TlsSettings) -> dict[str, float]:
-    """By file: when the first certificate in it expires, in seconds since 1970."""
-    files = dict.fromkeys(file for file in (tls.certificate, tls.authority) if file)
-    return {file: expires_at(file) for file in files}
+    """By file: when the first certificate in it expires, in seconds since 1970.
+
+    One whose form is not known here may still be good enough for TLS, and is left out.
+    """
+    found = {}
+    for file in (tls.certificate, tls.authority):
+        with suppress(ConfigurationError):
+            found.update({file: expires_at(file)} if file else {})
+    return found
 
 
 def expires_at(file: str) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
 
-from runtime.statuses import STATUS
+from runtime.statuses import NEIGHBOUR, STATUS
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.link.metering import LATENCY_BOUNDS
 from sapwood.runtime.admin.metrics import EVENTS, exposition
@@ -24,6 +24,7 @@ def test_all_of_it_can_be_read() -> None:
     counts = (1, *[0] * (len(LATENCY_BOUNDS) - 1), 2)
     known = replace(
         STATUS,
+        neighbours=(NEIGHBOUR,),
         latency=LatencyStatus(counts=counts, seconds=130.0),
         certificates={"a.pem": 2e9},
         waiting_changes=4,
@@ -38,7 +39,13 @@ def test_all_of_it_can_be_read() -> None:
     for one in known.neighbours:
         assert found["sapwood_link_in_bytes_total", (one.id,)] == one.bytes_in
         assert found["sapwood_link_out_bytes_total", (one.id,)] == one.bytes_out
-        assert ("sapwood_link_round_trip_seconds", (one.id,)) in found
+        assert ("sapwood_link_round_trip_seconds", (one.id,)) not in found  # there was no ping
+
+
+def test_a_round_trip_is_said_as_soon_as_there_was_one() -> None:
+    quick = replace(NEIGHBOUR, round_trip_seconds=0.02)
+    found = read(exposition(replace(STATUS, neighbours=(quick,))))
+    assert found["sapwood_link_round_trip_seconds", (quick.id,)] == 0.02
 
 
 def test_totals_begin_with_0() -> None:

@@ -156,17 +156,12 @@ class Admission:
         self.recognized = Recognized()
 
     def connected(self, event: Connected, now: float) -> Line | None:
-        """Somebody has dialled: the line on which they have to say who they are.
-
-        Of too many who have not said it, whoever had the most time for it goes.
-        """
-        while len(self.greeting) >= GREETING_MAX:
-            self._node.counts["refused"] += 1
-            oldest = next(iter(self.greeting))
-            line = self._node.lines.get(oldest)
-            if line is not None:
-                self._node.close(line, Goodbye(BUSY, CROWD), now)
-            self.greeting.pop(oldest, None)
+        """The line on which somebody has to say who they are; of too many, the oldest goes."""
+        if len(self.greeting) >= GREETING_MAX:
+            oldest = self._node.lines.get(next(iter(self.greeting)))
+            if oldest is not None:
+                self._node.counts["refused"] += 1
+                self._node.close(oldest, Goodbye(BUSY, CROWD), now)
         self.greeting[event.connection] = now + HANDSHAKE_SECONDS
         return Line(
             event.connection,

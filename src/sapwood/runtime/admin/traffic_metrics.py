@@ -25,7 +25,8 @@ def traffic_metrics(status: Status) -> Iterator[Metric]:
         "sapwood_link_round_trip_seconds", "Of the last ping over a link.", labels=["neighbour"]
     )
     for one in status.neighbours:
-        round_trips.add_metric([one.id], one.round_trip_seconds)
+        if one.round_trip_seconds:
+            round_trips.add_metric([one.id], one.round_trip_seconds)
     yield round_trips
     yield _latency(status.latency)
     yield GaugeMetricFamily(
