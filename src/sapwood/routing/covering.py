@@ -9,6 +9,7 @@ other. A filter that can match nothing is never owed.
 from __future__ import annotations
 
 from itertools import islice
+from math import isinf
 
 from msgspec.structs import replace
 
@@ -17,7 +18,7 @@ from sapwood.filters.constraint import Constraint
 from sapwood.filters.filter import Filter
 from sapwood.filters.text_set import TextSet
 from sapwood.routing.candidates import Candidates
-from sapwood.routing.outline import outline_of
+from sapwood.routing.outline import Outline, outline_of
 from sapwood.routing.probe import probe_of
 from sapwood.routing.strategy import FilterStrategy
 
@@ -87,8 +88,9 @@ class Covering(FilterStrategy):
         """What each hidden filter hangs below."""
         self._below: dict[str, dict[str, Filter]] = {}
         """What hangs directly below a filter."""
-        self._sweeping: dict[str, list[str]] = {}
-        """By a filter that stands: those inside it that it may hide and was not compared with."""
+        self._sweeping: dict[str, list[str] | None] = {}
+        """By a filter that stands: those inside it that it may hide and was not compared with; None
+        while even these were not looked for."""
         self._lingering: dict[str, None] = {}
         """Filters that nobody wants any more, and that are owed for what hangs below them."""
 
@@ -96,7 +98,8 @@ class Covering(FilterStrategy):
     def left(self) -> int:
         """How many filters are left to be looked at."""
         lingering = sum(len(self._below.get(one, ())) + 1 for one in self._lingering)
-        return lingering + sum(map(len, self._sweeping.values()))
+        sweeping = (self._owed if one is None else one for one in self._sweeping.values())
+        return lingering + sum(map(len, sweeping))
 
     def carry_on(self, work: int) -> bool:
         """Hide and show some of those that were left; whether nothing is left."""
@@ -107,6 +110,12 @@ class Covering(FilterStrategy):
     def _sweep(self, work: int) -> int:
         """Let a cover hide what it was not compared with yet; how much of it was looked at."""
         cover, inside = next(iter(self._sweeping.items()))
+        if inside is None:
+            found = list(self._standing.inside(outline_of(self._owed[cover])))
+            self._sweeping[cover] = [one for one in reversed(found) if one != cover]
+            if not self._sweeping[cover]:
+                del self._sweeping[cover]
+            return work  # that was enough for once
         part = inside[-work:]
         del inside[-work:]
         if not inside:
@@ -140,14 +149,21 @@ class Covering(FilterStrategy):
             if hides(self._owed[filter_id], filter):
                 self._hang(filter, filter_id)
                 return
-        inside = list(self._standing.inside(outline))
-        if len(inside) > self.at_once:
-            self._sweeping[filter.id] = inside[::-1]
-            inside = []
-        for filter_id in inside:
+        inside = self._first_inside(outline)
+        if inside is None:
+            self._sweeping[filter.id] = None
+        for filter_id in inside or ():
             self._hide(filter_id, filter)
         self._standing.add(filter.id, outline)
         self._owe(filter.id, filter)
+
+    def _first_inside(self, outline: Outline) -> list[str] | None:
+        """Those inside an outline that stand; None if they are too many to look at now."""
+        inside = self._standing.inside(outline)
+        if isinf(self.at_once):
+            return list(inside)
+        found = list(islice(inside, int(self.at_once) + 1))
+        return None if len(found) > self.at_once else found
 
     def _hide(self, filter_id: str, cover: Filter) -> None:
         """Let a filter that stands hang below another, if that one hides it."""

@@ -145,7 +145,9 @@ class RoutingTable:
             left = ledger.left
             if left and work > 0:
                 ledger.carry_on(work)
-                work -= left - ledger.left
+                if ledger.left:
+                    return  # however much it was
+                work -= left
 
     # Neighbours
 
