@@ -129,6 +129,7 @@ def exposed() -> tuple[set[str], set[str]]:
         trace=TraceStatus(directory="t", run="live", left_out=7, failure=""),
         optimization=OptimizationStatus(mode="on", swaps={"completed": 1}),
         edges=EdgesStatus(edges=(edge,)),
+        certificates={"broker.pem": 2e9},
     )
     families = list(text_string_to_metric_families(exposition(status).decode()))
     samples = [sample for family in families for sample in family.samples]

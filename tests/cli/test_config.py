@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import tomllib
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import trustme
 
 from sapwood.cli.main import run
 
@@ -61,7 +63,33 @@ def test_a_right_file_as_json(tmp_path: Path, capsys: Captured) -> None:
     file = tmp_path / "broker.toml"
     file.write_text("")
     assert run(["config", "check", str(file), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"file": str(file), "right": True}
+    assert json.loads(capsys.readouterr().out) == {
+        "file": str(file),
+        "right": True,
+        "certificates": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("days", "said", "exit_status"),
+    [(400, "expires on", 0), (10, "get another one", 0), (-1, "has expired on", 1)],
+)
+def test_a_check_says_when_certificates_expire(
+    tmp_path: Path, capsys: Captured, days: int, said: str, exit_status: int
+) -> None:
+    issued = trustme.CA().issue_cert(
+        "hub",
+        not_before=datetime.now(UTC) - timedelta(days=5),
+        not_after=datetime.now(UTC) + timedelta(days=days),
+    )
+    certificate = tmp_path / "hub.pem"
+    issued.private_key_and_cert_chain_pem.write_to_path(str(certificate))
+    file = tmp_path / "broker.toml"
+    file.write_text(f'[tls]\ncertificate = "{certificate}"\n')
+    assert run(["config", "check", str(file)]) == exit_status
+    told = capsys.readouterr()
+    assert f"{certificate} " in told.out + told.err
+    assert said in (told.err if days < 30 else told.out)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from runtime.serving import chain_in_background, free_port
 from runtime.statuses import CLIENT, NEIGHBOUR, STATUS
 from sapwood.cli.main import run
 from sapwood.cli.status import _size, healing, standing_by, table
-from sapwood.protocol.messages import BrokerReport
+from sapwood.protocol.messages import BrokerReport, LoadReport
 from sapwood.protocol.tree import Topology
 from sapwood.runtime.admin.inspection import BrokerView, NetworkView
 from sapwood.runtime.local.local_network import LocalNetwork
@@ -145,3 +145,17 @@ def test_a_broker_that_cannot_be_reached_is_a_no(capsys: Captured) -> None:
             out, err = capsys.readouterr()
             assert "B2" in out
             assert err == "cannot be reached: B2\n"
+
+
+def test_a_broker_without_admin_endpoint_is_seen_through_the_network(capsys: Captured) -> None:
+    """B2 has none, and whoever looks is at B1: rates, queues and losses come with the survey."""
+    load = LoadReport(frames_in=1200.4, frames_out=7.0, queued_bytes=39, given_up=4, slow=1)
+    view = NetworkView((BrokerView(BrokerReport("B2", 1, load=load), None),), ())
+    assert drawn(view)[-1] == ["B2", "·", "0", "0", "1,200", "7", "39", "B", "4", "1", "0"]
+    with chain_in_background(2) as servers:
+        brokers: list[dict[str, object]] = [{}]
+        while not all("load" in one for one in brokers):  # after the first tick of both
+            assert run(["status", "-s", str(servers[0].address), "--json"]) == 0
+            brokers = json.loads(capsys.readouterr().out)["brokers"]
+        assert [one["id"] for one in brokers] == ["B1", "B2"]
+        assert [one["status"] for one in brokers] == [None, None]

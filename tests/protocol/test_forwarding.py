@@ -13,7 +13,14 @@ from sapwood.errors import FrameError, SapwoodError
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 from sapwood.matching import MatchIndex
-from sapwood.protocol.forwarding import Forwarding, Plan, SharedHeads, split_head
+from sapwood.protocol.forwarding import (
+    LONG_HEAD_BYTES,
+    REMEMBERED_BYTES,
+    Forwarding,
+    Plan,
+    SharedHeads,
+    split_head,
+)
 from sapwood.routing.strategy import Entry
 from sapwood.wire.frames import encode_head
 
@@ -175,6 +182,22 @@ def test_what_is_remembered_is_bounded() -> None:
         known = forwarding.known["N"]
         assert len(known.publishers) <= 10
         assert len(known.plans) <= 10
+
+
+def test_what_is_remembered_is_bounded_by_its_size() -> None:
+    """12,000 publications with 60 kB of attributes each took 700 MB."""
+    forwarding = new_forwarding(remembered_max=100)
+    for x in range(200):
+        for text in ("t" * 60_000, "t" * 1_000):
+            attributes: dict[str, Value] = {"x": x, "text": text}
+            head = encode_head("p.1", attributes)
+            forwarding.match_ahead([(head, attributes)])
+            got = forwarding.destinations_of("N", head, attributes, restricted=x % 2 == 0)
+            assert got == ask(new_forwarding(), "N", x)
+        kept = {id(plans): plans for _, plans in forwarding.known.values()}
+        kept[id(forwarding._plans)] = forwarding._plans
+        size = sum(len(rest) for plans in kept.values() for rest in plans)
+        assert size <= len(kept) * (100 * REMEMBERED_BYTES + LONG_HEAD_BYTES)
 
 
 def test_many_are_matched_at_once() -> None:

@@ -18,7 +18,7 @@ from sapwood.filters.values import Value
 from sapwood.protocol.broker import Broker, BrokerConfig
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import Effect, Forward, Record, Send
-from sapwood.protocol.events import ClientUp, ControlReceived, FramesReceived, LinkUp
+from sapwood.protocol.events import ClientUp, ControlReceived, FramesReceived, LinkUp, Tick
 from sapwood.protocol.forwarding import SharedHeads
 from sapwood.protocol.invariants import broker_problems
 from sapwood.protocol.messages import CODEC, Advertise, Message, Refused, Subscribe, Unsubscribe
@@ -190,6 +190,22 @@ def test_what_has_expired_is_dropped_and_the_rest_goes_on() -> None:
     assert broker.drops.counts == {Drop.EXPIRED: 1}
     assert read(broker, "O", fresh, now=9.9) == [Forward(("M",), fresh, 1)]
     assert read(broker, "O", fresh, now=10.0) == []
+
+
+@pytest.mark.parametrize("count", [1, 40], ids=["short", "long"])
+def test_what_expires_goes_by_the_clock_on_the_wall_even_if_that_is_corrected(count: int) -> None:
+    """A site whose clock was an hour off at its start dropped everything until its restart."""
+    broker = new_broker()
+    hour = 3_600.0
+    frames = [notification("p.1", {"x": 2}, one + 1, expires_at=1_060.0) for one in range(count)]
+    assert read(broker, "O", *frames, now=1_000.0 + hour) == []  # an hour ahead
+    broker.handle(Tick(skew=-hour), 1_000.0 + hour)
+    assert read(broker, "O", *frames, now=1_000.0 + hour) == [
+        Forward(("M",), b"".join(frames), count)
+    ]
+    broker.handle(Tick(), 1_001.0 + hour)  # nobody looked at the clock
+    assert read(broker, "O", *frames, now=1_059.0 + hour) != []
+    assert read(broker, "O", *frames, now=1_060.0 + hour) == []
 
 
 def test_an_expiry_that_is_no_number_is_past() -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sapwood.cli.output import ExitStatus, print_json
+from sapwood.cli.output import ExitStatus, notice, print_json
 
 app = typer.Typer(help="Show and check configuration.", no_args_is_help=True, rich_markup_mode=None)
+
+_SOON_SECONDS = 30 * 86_400
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -42,12 +45,26 @@ def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A configuration file.")],
     as_json: AsJson = False,
 ) -> int:
-    """Tell whether a file is right: keys, types, ranges, addresses, files it names."""
+    """Tell whether a file is right: keys, types, ranges, addresses, files it names.
+
+    Exit 1 if a certificate has expired; one that will within 30 days is named.
+    """
+    from sapwood.runtime.certificates import expiries
     from sapwood.runtime.config.configuration import EXAMPLE_ID, load
 
-    load(file, {}, {}, default_id=EXAMPLE_ID)
+    settings = load(file, {}, {}, default_id=EXAMPLE_ID)
+    expires = expiries(settings.tls)
     if as_json:
-        print_json({"file": str(file), "right": True})
+        print_json({"file": str(file), "right": True, "certificates": expires})
     else:
         print(f"{file} is right")
-    return ExitStatus.DONE
+    now = time.time()
+    for certificate, at in expires.items():
+        day = time.strftime("%Y-%m-%d", time.gmtime(at))
+        if at <= now:
+            notice(f"{certificate} has expired on {day}; get another one, and reload the broker")
+        elif at <= now + _SOON_SECONDS:
+            notice(f"{certificate} expires on {day}; get another one, and reload the broker")
+        elif not as_json:
+            print(f"{certificate} expires on {day}")
+    return ExitStatus.NO if any(at <= now for at in expires.values()) else ExitStatus.DONE

@@ -12,6 +12,7 @@ from sapwood.cli.server_option import DEFAULT_SERVER, Servers, open_bus, run_cli
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from sapwood.protocol.messages import LoadReport
     from sapwood.runtime.admin.inspection import BrokerView, NetworkView
 
 _UNKNOWN = "·"
@@ -29,7 +30,7 @@ _FIGURES = (
     "slow",
     "faults",
 )
-"""Columns with numbers; the first two are of the survey, the others of admin endpoints."""
+"""Columns with numbers."""
 
 _BOUNDS = {
     "failover": "a parent gone for good",
@@ -47,8 +48,8 @@ def status(
 ) -> int:
     """Show all brokers: place in the tree, links, clients, rates, queues, losses, faults.
 
-    Rates, queues, faults and the time until a fault is healed come from admin endpoints, where
-    they can be reached from here. Exit 1 if some brokers cannot be reached.
+    All of it travels through the network. Where admin endpoints can be reached from here, they
+    add faults by kind and the time until one is healed. Exit 1 if some brokers cannot be reached.
     """
     view = run_client(_look(server))
     if as_json:
@@ -174,10 +175,10 @@ def _neighbours(one: BrokerView) -> str:
 
 
 def _live(one: BrokerView) -> list[str]:
-    """What only the admin endpoint knows."""
-    status = one.status
+    """What the admin endpoint knows; where it cannot be asked, what the survey says of it."""
+    status, load = one.status, one.report.load
     if status is None:
-        return [_UNKNOWN] * 6
+        return [_UNKNOWN] * 6 if load is None else _told(load)
     streams = status.streams
     return [
         f"{sum(stream.rate.frames_in for stream in streams):,.0f}",
@@ -186,6 +187,18 @@ def _live(one: BrokerView) -> list[str]:
         str(sum(stream.queue.given_up for stream in streams)),
         str(sum(client.is_slow for client in status.clients)),
         str(sum(status.faults.values())),
+    ]
+
+
+def _told(load: LoadReport) -> list[str]:
+    """What a broker says of itself in a survey."""
+    return [
+        f"{load.frames_in:,.0f}",
+        f"{load.frames_out:,.0f}",
+        _size(load.queued_bytes),
+        str(load.given_up),
+        str(load.slow),
+        str(load.faults),
     ]
 
 

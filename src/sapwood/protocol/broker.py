@@ -14,11 +14,12 @@ from typing import Any, Final
 
 import msgspec
 
-from sapwood.errors import RoutingError, SapwoodError
+from sapwood.errors import RoutingError
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 from sapwood.matching.shared import SharedIndex
 from sapwood.protocol.config import BrokerConfig
+from sapwood.protocol.control import Control
 from sapwood.protocol.core import IMPOSSIBLE, REBIRTH_CHANGED, ParseFilter
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import Effect, Reborn, Send
@@ -47,9 +48,7 @@ from sapwood.protocol.forwarding import Forwarding, SharedHeads
 from sapwood.protocol.gaps import Gaps
 from sapwood.protocol.inbound import Admission, DecodeHead, FrameReader
 from sapwood.protocol.machine import EventHandler, Machine, MessageHandler
-from sapwood.protocol.members import Members
 from sapwood.protocol.messages import (
-    CODEC,
     Advertise,
     ClientMoved,
     ClientsAt,
@@ -64,11 +63,10 @@ from sapwood.protocol.optimize.edges.switching import Switching
 from sapwood.protocol.optimize.edges.wishes import Wishes
 from sapwood.protocol.optimize.surroundings import Surroundings
 from sapwood.protocol.optimize.swapping import Swapping
-from sapwood.protocol.reconfigure.asking import ChangeTree
 from sapwood.protocol.reconfigure.conducting import Conducting
 from sapwood.protocol.reconfigure.leaving import Leaves
 from sapwood.protocol.reconfigure.requests import Changing
-from sapwood.protocol.reconfigure.turning import OVER_CANDIDATES, Turning
+from sapwood.protocol.reconfigure.turning import Turning
 from sapwood.protocol.restoration import Restoration
 from sapwood.protocol.settling import Settling
 from sapwood.protocol.stabilize.audit import Audit, Shadow
@@ -87,8 +85,9 @@ from sapwood.protocol.stabilize.tree import Tree
 from sapwood.protocol.stabilize.watching import Watching
 from sapwood.protocol.subscribing import Subscribing
 from sapwood.protocol.survey import Surveying
+from sapwood.protocol.turns import Turns
 from sapwood.protocol.waves import Waves
-from sapwood.wire.frames import CONTROL, decode_head, walk
+from sapwood.wire.frames import decode_head
 
 __all__ = ["Broker", "BrokerConfig", "Neighbour"]
 
@@ -96,7 +95,7 @@ LOST: Final = "the broker found its state wrong; ask again"
 """What a client is told whose request went with the state."""
 
 
-class Broker(Members):
+class Broker(Control):
     """One broker, without input, output or clock.
 
     Many brokers in one process may share `heads`, and what `decode` and `parse` remember.
@@ -120,6 +119,7 @@ class Broker(Members):
 
     def _wire(self) -> None:
         """Make the machines, and tables of what each of them handles."""
+        self.turns = Turns(self)
         self.restoration = Restoration(self)
         self.waves = Waves(self, self.restoration)
         self.settling = Settling(self, self.waves)
@@ -147,6 +147,7 @@ class Broker(Members):
             crossed=self._crossed,
         )
         self._reader = FrameReader(self.forwarding, admission, self.drops, self.decode, self.tally)
+        self._reader.skew = self.skew
         self.watching: Watching | None = None
         """Leaves out what comes again, while a circle is possible."""
         self._has_crossed = False
@@ -181,6 +182,7 @@ class Broker(Members):
     def _in_order(self, subscribing: Subscribing) -> tuple[Machine, ...]:
         """All machines. Refreshing is last: it compares what the others have told."""
         machines: tuple[Machine, ...] = (
+            self.turns,
             subscribing,
             self.edges,
             self.moves,
@@ -366,57 +368,6 @@ class Broker(Members):
             effects.append(Send(source, Refused(reason, sequence=sequence)))
         return effects
 
-    # Control messages
-
-    def _decoded(self, source: str, body: bytes, now: float) -> list[Effect]:
-        try:
-            message = CODEC.decode(body)
-        except SapwoodError as problem:
-            effects = self.drops.count(Drop.MALFORMED, source)
-            if source in self.clients:
-                effects.append(Send(source, Refused(str(problem))))
-            return effects
-        return self._control_received(ControlReceived(source, message), now)
-
-    def _received_aside(self, source: str, data: bytes, now: float) -> list[Effect]:
-        """Frames over a link outside the tree: only what ends or begins a change is taken."""
-        effects: list[Effect] = []
-        for kind, _, _, body_at, end in walk(data):
-            if kind == CONTROL:
-                effects += self._decoded(source, data[body_at:end], now)
-            else:
-                effects += self.drops.count(Drop.OUTSIDE_TREE, source)
-        return effects
-
-    def _control_received(self, event: ControlReceived, now: float) -> list[Effect]:
-        source, message = event.source, event.message
-        if self.turning.holds(source):
-            held = self.turning.hold_message(source, message, now)
-            if held is not None:
-                return held
-        rejection = self.rejection(source)
-        if rejection is Drop.OUTSIDE_TREE and isinstance(message, OVER_CANDIDATES):
-            rejection = None
-        if rejection is not None:
-            return self.drops.count(rejection, source)
-        table = self._from_clients if source in self.clients else self._from_neighbours
-        handlers = table.get(type(message))
-        if handlers is None:
-            return self.drops.count(Drop.NOT_FOR_BROKERS, source)
-        if isinstance(message, ChangeTree) and (reason := self.change_refusal(source, message)):
-            refusal = Send(source, Refused(reason, message.request))
-            return [*self.drops.count(Drop.REFUSED, source), refusal]
-        effects: list[Effect] = []
-        try:
-            for handler in handlers:
-                effects += handler(source, message, now)
-        except Exception as problem:
-            request = getattr(message, "request", 0)
-            if self.config.raises_faults or not request or table is not self._from_clients:
-                raise
-            raise RequestLostError(source, message, request) from problem
-        return effects
-
     # What the tree decides
 
     @property
@@ -569,7 +520,12 @@ class Broker(Members):
                 effects += self._neighbour_away(NeighbourAway(name), now)
             elif neighbour.is_connected and not neighbour.in_tree:
                 neighbour.is_away = False
+        if event.skew is not None:
+            self.skew = self._reader.skew = event.skew
+        if event.load is not None:
+            self.load = event.load
         self.surroundings.took(event.handling)
+        effects += self._take_turns(now)
         effects += self._all(lambda machine: machine.tick(now))
         self._soonest()  # raises where a fault made that impossible
         shadow = self.audit.take_complete()

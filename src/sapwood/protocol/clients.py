@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 
 SUBSCRIBED, ADVERTISED = "subscribed", "advertised"
+
+MESSAGE_SIZE: Final = 256
+"""About what a message that waits takes beside its filter, in characters."""
 
 
 class ClientEntry(NamedTuple):
@@ -31,6 +34,17 @@ class Most(NamedTuple):
     claims: int
     characters: int
     """Of all its filters together."""
+
+
+class Pace(NamedTuple):
+    """How fast the clients of a broker may change what they claim (``turns``)."""
+
+    work_per_second: float
+    """Of each client, in the long run."""
+    burst: float
+    """What a client may cause at once, when it has been quiet."""
+    waiting_max: int
+    """Size of what may wait of one client, in characters."""
 
 
 class Clients:

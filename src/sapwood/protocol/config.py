@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from sapwood.protocol.accounts import Accounts
-from sapwood.protocol.clients import Most
+from sapwood.protocol.clients import Most, Pace
 from sapwood.protocol.optimize.edges.settings import FIXED, EdgeRoutingSettings
 from sapwood.protocol.optimize.settings import OFF, OptimizationSettings
 from sapwood.protocol.ports import Hint
@@ -68,12 +68,14 @@ class BrokerConfig(msgspec.Struct, frozen=True, kw_only=True):
     has found in its own state, and mends."""
     claims_max: Most = Most(20_000, 8 * 2**20)
     """How much a client may subscribe to and advertise."""
+    pace: Pace | None = None
+    """How fast clients may change that; None: as fast as they can."""
     accounts: Accounts | None = None
     """Who the clients are, and what they may do; None: everything."""
     recording: bool = False
+    """Whether rows for a trace are among the effects."""
     noting: bool = False
     """Whether rows that are of interest to an operator are wanted, too."""
-    """Whether rows for a trace are among the effects."""
 
     def __post_init__(self) -> None:
         check_algorithm(self.routing)

@@ -28,6 +28,7 @@ from sapwood.protocol.messages import (
     ClientMoved,
     ClientsAt,
     EdgeRouting,
+    LoadReport,
     Message,
     Subscribe,
     Unadvertise,
@@ -60,6 +61,10 @@ class Core:
         self.parse = parse
         self.faults: Counter[str] = Counter({IMPOSSIBLE: 0, REBIRTH_CHANGED: 0})
         """What was found that can only follow from a fault, by kind: zero where there is none."""
+        self.skew = 0.0
+        """Seconds that the clock on the wall is ahead (`Tick`); what expires goes by it."""
+        self.load: LoadReport | None = None
+        """How much passes through, as the driver has said last."""
         self.reborn_at = float("-inf")
         """When all was last built anew because of a fault."""
         self.begin()
@@ -156,7 +161,10 @@ class Core:
     def reload(self, config: BrokerConfig) -> None:
         """Go on with other accounts: what was decided about publications is decided anew."""
         self.config = msgspec.structs.replace(
-            self.config, accounts=config.accounts, claims_max=config.claims_max
+            self.config,
+            accounts=config.accounts,
+            claims_max=config.claims_max,
+            pace=config.pace,
         )
         self.forwarding.invalidate()
 
@@ -293,6 +301,11 @@ class Core:
         """Subscriptions and advertisements."""
         return self.subscriptions, self.advertisements
 
+    @property
+    def left(self) -> int:
+        """How much is left to do about what neighbours are owed."""
+        return sum([table.left for table in self.tables])
+
     def add(self, table: RoutingTable, entry: Entry, text: str | None = None) -> None:
         """Enter what a destination wants or advertises, perhaps in place of what it had.
 
@@ -401,6 +414,7 @@ class Core:
             release=self.config.release,
             congested=tuple(name for name, one in neighbours.items() if one.is_congested),
             can_change=True,
+            load=self.load,
             **self.standing(),
         )
 

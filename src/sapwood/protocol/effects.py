@@ -90,10 +90,11 @@ class TreeChanged(_Effect, frozen=True):
 
 
 class Dismiss(_Effect, frozen=True):
-    """Let a client's session end: it goes on elsewhere."""
+    """Let a client's session end: it goes on elsewhere, or asks for too much."""
 
     client: str
     reason: str
+    goes_on: bool = True
 
 
 class ResetStream(_Effect, frozen=True):

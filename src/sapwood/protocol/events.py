@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from sapwood.protocol.messages import Message
+from sapwood.protocol.messages import LoadReport, Message
 from sapwood.protocol.reconfigure.messages import Kind
 from sapwood.protocol.stabilize.beacon import Beacon
 
@@ -220,6 +220,11 @@ class Tick(_Event, frozen=True):
     """How many seconds reads have taken since the last regular one, as far as that is measured."""
     congested: tuple[str, ...] = ()
     """Neighbours and clients that do not keep up with what is sent to them."""
+    skew: float | None = None
+    """Seconds that the clock on the wall is ahead of the time that events come with, if that was
+    looked at. Timers go by the one, which never jumps; what expires, by the other."""
+    load: LoadReport | None = None
+    """How much passes through, if that was looked at: for surveys."""
 
 
 class Examine(_Event, frozen=True):

@@ -71,6 +71,13 @@ class SharedHeads:
             self.publishers.add(part)
 
 
+LONG_HEAD_BYTES = 1024
+"""Attributes that take more are not remembered: few come again, and they would fill the memory."""
+
+REMEMBERED_BYTES = 256
+"""What remembered attributes may take on average, where as many are as may be."""
+
+
 class SourceMemory(NamedTuple):
     """What is remembered about notifications from one source."""
 
@@ -139,6 +146,7 @@ class Forwarding:
         self._plan_by_destinations: dict[Destinations, Plan] = {}
         self._router: Router[Plan] | None = None
         self._remembered = 0
+        self._remembered_bytes = 0
         self._remembered_max = remembered_max
         self._heads = SharedHeads(remembered_max) if heads is None else heads
 
@@ -204,7 +212,7 @@ class Forwarding:
         self.known.clear()
         self._plans.clear()
         self._plan_by_destinations.clear()
-        self._remembered = 0
+        self._remembered = self._remembered_bytes = 0
         if self._router is not None:
             self._router.clear()
 
@@ -223,7 +231,7 @@ class Forwarding:
         new = {}
         for head, attributes in notifications:
             rest = split_head(head)[1]
-            if rest not in self._plans:
+            if rest not in self._plans and len(rest) <= LONG_HEAD_BYTES:
                 new[rest] = attributes
         if not new:
             return
@@ -243,8 +251,7 @@ class Forwarding:
         plan = self._plans.get(rest)
         if plan is None:
             rest, plan = self._matched(rest, attributes)
-        if self._remembered >= self._remembered_max:
-            self.invalidate()
+        self._make_room()
         if len(self._origins) >= self._remembered_max:
             self.forget_publishers()
         self._remembered += 1
@@ -258,9 +265,11 @@ class Forwarding:
             known.publishers.add(publisher)
             if self._origins.setdefault(publisher, source) != source:
                 self.has_crossed = True
-        known.plans[rest] = self._plans[rest] = plan
-        if self._router is not None and not restricted:
-            self._router.remember(source, publisher, rest, plan)
+        if len(rest) <= LONG_HEAD_BYTES:
+            self._remembered_bytes += len(rest)
+            known.plans[rest] = self._plans[rest] = plan
+            if self._router is not None and not restricted:
+                self._router.remember(source, publisher, rest, plan)
         return plan.without.get(source, plan.everyone)
 
     def wanting(self, head: bytes, attributes: dict[str, Value]) -> Destinations:
@@ -299,11 +308,17 @@ class Forwarding:
             return None
         rest, filters = matched
         plan = self._plan(self._shared.owed(filters))
-        if self._remembered >= self._remembered_max:
-            self.invalidate()
+        self._make_room()
         self._remembered += 1
+        self._remembered_bytes += len(rest)
         plans[rest] = plan
         return plan
+
+    def _make_room(self) -> None:
+        """Forget everything, if that is too much by now: by number, or by size."""
+        bytes_max = self._remembered_max * REMEMBERED_BYTES
+        if self._remembered >= self._remembered_max or self._remembered_bytes >= bytes_max:
+            self.invalidate()
 
     def inform_router(self, source: str, head: bytes) -> None:
         """Hand the plan remembered for a head to the router, which may lack it.

@@ -98,6 +98,8 @@ class FrameReader:
         decode: DecodeHead,
         tally: Tally | None = None,
     ) -> None:
+        self.skew = 0.0
+        """Seconds that the clock on the wall is ahead of the time of events."""
         self._tally = tally
         """Where what is read is counted, if it is."""
         self._forwarding = forwarding
@@ -240,9 +242,10 @@ class FrameReader:
         run, run_start, run_count = NOWHERE, 0, 0
         at, end, is_trusted = 0, len(data), True
         nowhere, nowhere_size = 0, 0
+        wall = now + self.skew
         while at < end:
             router = self._forwarding.router
-            runs, following = router.route(source, data, at, now, stops=is_trusted)
+            runs, following = router.route(source, data, at, wall, stops=is_trusted)
             if following == at:
                 break
             plans = router.plans
@@ -305,7 +308,7 @@ class FrameReader:
         if frame.end - frame.body < ENVELOPE_SIZE:
             return NOWHERE, self._malformed(source, "the body of a notification is too short")
         # Written so that an expiry that is no number counts as past.
-        if frame.kind & EXPIRES and not expiry_of(data, frame.body) > now:
+        if frame.kind & EXPIRES and not expiry_of(data, frame.body) > now + self.skew:
             return NOWHERE, self._expired(source, data, frame)
         known = self._remembered(source, data, frame.head, frame.body)
         return (known, []) if known is not None else self._destinations(source, data, frame)

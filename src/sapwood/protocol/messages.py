@@ -90,6 +90,23 @@ class EdgeReport(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The last switch that the broker decided, and why."""
 
 
+class LoadReport(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """How much a broker does, what waits and what was lost, as it was a short time ago."""
+
+    frames_in: float = 0.0
+    """Frames per second that come, from neighbours and clients."""
+    frames_out: float = 0.0
+    """Notifications per second for them."""
+    queued_bytes: int = 0
+    """Notifications that wait or are not acknowledged."""
+    given_up: int = 0
+    """Notifications that were kept for somebody and never reached them, since the start."""
+    slow: int = 0
+    """Clients whose buffer is more than half full."""
+    faults: int = 0
+    """What was found that only a fault brings about, since the start."""
+
+
 class BrokerReport(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What a broker says about itself in a survey."""
 
@@ -120,6 +137,8 @@ class BrokerReport(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What it carries out for a client beside which nobody may begin a plan; else empty."""
     edges: tuple[EdgeReport, ...] = ()
     """Of a broker that chooses how its edges are routed."""
+    load: LoadReport | None = None
+    """None where a broker of an earlier release does not say."""
 
 
 class Echo(MessageBase, frozen=True):

@@ -44,6 +44,7 @@ from sapwood.protocol.link.handshake import (
 from sapwood.protocol.link.keepalive import Keepalive
 from sapwood.protocol.link.line import Frames, Line, lone_ack
 from sapwood.protocol.link.membership import Membership
+from sapwood.protocol.link.metering import Metering
 from sapwood.protocol.link.orders import Orders
 from sapwood.protocol.link.overflow import EXCESS_MAX, Overflow
 from sapwood.protocol.link.peer import Peer
@@ -82,7 +83,7 @@ _LEFT: Final[dict[str, type]] = {
     "_to_write": list,
     "_to_flush": dict,
     "_to_acknowledge": dict,
-    "_surveys": int,
+    "surveys": int,
 }
 """What an event leaves for its end or for the next one, and of which type it is."""
 
@@ -125,6 +126,7 @@ class Node:
         self.handing: HandingOver | None = None
         """How the clients go to a neighbour, before the end."""
         self.stopping: Stopping | None = None
+        self.metering = Metering()
         self.rows = Rows(self)
         self._is_recording = config.recording
         self._effects: list[DriverEffect] = []
@@ -134,7 +136,7 @@ class Node:
         self._acknowledge_at = float("inf")
         self._look_at = float("-inf")
         """When everybody is to be looked at again."""
-        self._surveys = 0
+        self.surveys = 0
         self._was_restoring = self.broker.is_restoring
 
     def __repr__(self) -> str:
@@ -353,7 +355,7 @@ class Node:
             return  # not acknowledged either: whoever sent it keeps it
         if self._is_recording:
             self.rows.published(peer, data, frames, size, now)
-        peer.frames_in += frames
+        self.metering.came(peer, data, frames, now + self.broker.skew)
         is_due = peer.channel.count(frames, size)
         try:
             effects = self.broker.receive(peer.name, data, now)
@@ -461,6 +463,7 @@ class Node:
                     self._forward(Forward((name,), data, count), source, now)
                     continue
                 peer.frames_out += count
+                peer.bytes_out += len(data)
                 if self._is_recording:
                     self.rows.forwarded(peer, data, now)
                 line = peer.line
@@ -483,6 +486,7 @@ class Node:
                 given_up = channel.push(data, count)
                 self._to_flush[name] = None
                 peer.frames_out += count
+                peer.bytes_out += len(data)
                 if self._is_recording:
                     self.rows.forwarded(peer, data, now)
                 if channel.buffered > channel.limits.buffer_bytes >> 1 and source is not None:
@@ -491,11 +495,6 @@ class Node:
                     self.overflow.gave_up(peer, given_up, now)
             except FAULTS as fault:
                 self.checking.impossible_for(fault, name, now)
-
-    def new_survey(self) -> int:
-        """The number of a new survey."""
-        self._surveys += 1
-        return self._surveys
 
     # Sending and acknowledging
 
@@ -560,9 +559,10 @@ class Node:
             self._do_guarded(self.membership.tick, now)
             self._do_guarded(self.overflow.tick, now)
             self._do_guarded(self.checking.tick, now)
-            self.bring(Tick(self.membership.busy(), event.handling, congested), now)
+            busy, load = self.membership.busy(), self.metering.look(self, now)
+            self.bring(Tick(busy, event.handling, congested, event.skew, load), now)
         elif (at := self.broker.next_at) is not None and now >= at:
-            self.bring(Tick(event.busy, event.handling, congested), now)
+            self.bring(Tick(event.busy, event.handling, congested, event.skew), now)
 
     def _do_guarded(self, tick: Callable[[float], None], now: float) -> None:
         """Let a part do what is due; if it cannot, the others do all the same."""

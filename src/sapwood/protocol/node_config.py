@@ -7,7 +7,6 @@ from typing import Final
 import msgspec
 
 from sapwood.protocol.accounts import Accounts
-from sapwood.protocol.clients import Most
 from sapwood.protocol.config import BrokerConfig
 from sapwood.protocol.link.handshake import CHECKS, NEVER, SILENCE_SECONDS_MAX, said_routing
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
@@ -158,5 +157,6 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
             client_refresh_seconds=self.client.refresh_seconds,
             raises_faults=self.raises_faults,
             accounts=self.accounts,
-            claims_max=Most(self.client.subscriptions_max, self.client.subscription_bytes),
+            claims_max=self.client.claims(),
+            pace=self.client.pace(),
         )

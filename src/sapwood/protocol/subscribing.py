@@ -7,13 +7,14 @@ kept in their own terms (``clients``), for the rows of a trace.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from sapwood.errors import RoutingError, SapwoodError
 from sapwood.filters.filter import Filter
 from sapwood.protocol.clients import ADVERTISED, SUBSCRIBED
 from sapwood.protocol.core import Core
 from sapwood.protocol.drops import Drop
+from sapwood.protocol.due import is_due
 from sapwood.protocol.effects import Effect, Send
 from sapwood.protocol.events import RoutingChanged
 from sapwood.protocol.machine import EventHandler, Machine, MessageHandler
@@ -31,6 +32,11 @@ from sapwood.routing.strategy import Entry
 _ENDS = {SUBSCRIBED: "unsubscribed", ADVERTISED: "unadvertised"}
 
 
+SLICE_SECONDS: Final = 0.02
+SLICE_WORK: Final = 64
+"""Filters that are looked at in one go because of one wide one, and the time between two goes."""
+
+
 class Subscribing(Machine):
     """Keeps the tables of a broker, and tells its neighbours what changes."""
 
@@ -40,6 +46,8 @@ class Subscribing(Machine):
     def __init__(self, core: Core, settling: Settling) -> None:
         super().__init__(core)
         self._settling = settling
+        self.slice_at = float("-inf")
+        """When there is time for another part of what was left to do."""
         self._tables = {SUBSCRIBED: core.subscriptions, ADVERTISED: core.advertisements}
 
     def events(self) -> Mapping[type, EventHandler]:
@@ -203,12 +211,25 @@ class Subscribing(Machine):
         core.forget(client)
         return [*effects, *core.tell_all()]
 
+    @property
+    def next_at(self) -> float | None:
+        """When there is time for another part of what was left to do."""
+        return self.slice_at if self.core.left else None
+
     # The routing of edges
 
     def tick(self, now: float) -> list[Effect]:
-        """Let edges be routed as they have to be, and all know it, if a fault has changed that."""
+        """Let edges be routed as they have to be, and all know it, if a fault has changed that.
+
+        And do a part of what was left to do because a change concerned very many filters.
+        """
         core = self.core
-        is_unsaid = any(
+        left = core.left
+        if left and is_due(self.slice_at, now, SLICE_SECONDS):
+            self.slice_at = now + SLICE_SECONDS
+            for table in core.tables:
+                table.carry_on(SLICE_WORK)
+        is_unsaid = left != core.left or any(
             one.in_tree and not one.is_withheld and one.announced != one.sends
             for one in core.neighbours.values()
         )

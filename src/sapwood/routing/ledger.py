@@ -13,7 +13,16 @@ from collections.abc import Iterable, Mapping
 
 from sapwood.filters.filter import Filter
 from sapwood.routing.algorithms import strategy
-from sapwood.routing.strategy import Difference, Entry, difference
+from sapwood.routing.strategy import Difference, Entry, Strategy, difference
+
+AT_ONCE = 32
+"""Filters that are hidden or shown again at once because of one entry, for one neighbour."""
+
+
+def _bounded(strategy: Strategy) -> Strategy:
+    """The same, which leaves for later what takes long."""
+    strategy.at_once = AT_ONCE
+    return strategy
 
 
 class EdgeLedger:
@@ -27,7 +36,7 @@ class EdgeLedger:
         self.algorithm = algorithm
         self.told: dict[str, Filter] = {}
         """By id: what the neighbour has from here, as far as it was told."""
-        self._strategy = strategy(algorithm)
+        self._strategy = _bounded(strategy(algorithm))
         self._differing: dict[str, None] = {}
         """The ids under which owed and told differ, but for what the strategy has touched since."""
         self._touched: dict[str, None] = {}
@@ -65,7 +74,7 @@ class EdgeLedger:
             if self.admits(entry):
                 fresh.add(entry)
         self.algorithm = algorithm
-        self._strategy = fresh
+        self._strategy = _bounded(fresh)
         fresh.take_touched()
         self._differing = self._all_differing()
 
@@ -103,6 +112,11 @@ class EdgeLedger:
     def touch(self, ids: Iterable[str]) -> None:
         """Something was told under these ids without this ledger: look at them again."""
         self._touched.update(dict.fromkeys(ids))
+
+    @property
+    def left(self) -> int:
+        """How much the strategy has left to do."""
+        return self._strategy.left
 
     def carry_on(self, work: int) -> bool:
         """Let the strategy do a bounded part of what it has left to do; whether nothing is left."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from math import inf
 from typing import NamedTuple
 
 from sapwood.filters.filter import Filter
@@ -57,12 +58,14 @@ def difference(
 class Strategy(ABC):
     """Says what one neighbour is owed while entries from others come and go.
 
-    What is owed is a function of the entries that are there, however they came. What the neighbour
-    was told is no matter of the strategy (see ``ledger``): it only remembers under which ids
-    something may have changed.
+    What is owed is a function of the entries that are there, however they came, as soon as nothing
+    is `left` to do. What the neighbour was told is no matter of the strategy (see ``ledger``): it
+    only remembers under which ids something may have changed.
     """
 
     def __init__(self) -> None:
+        self.at_once: float = inf
+        """How many filters one entry may concern at once; what is beyond may be left for later."""
         self._owed: dict[str, Filter] = {}
         self._touched: dict[str, None] = {}
 
@@ -78,11 +81,13 @@ class Strategy(ABC):
         """Everything the neighbour is owed now, by id; it changes with the entries."""
         return self._owed
 
-    def carry_on(self, work: int) -> bool:
-        """Do a bounded part of what entries have left to do; whether nothing is left.
+    @property
+    def left(self) -> int:
+        """How much is left to do: until then more may be owed than has to be, never less."""
+        return 0
 
-        Only a matter of time: whoever asks what is owed gets the whole answer at once.
-        """
+    def carry_on(self, work: int) -> bool:
+        """Do a bounded part of what entries have left to do; whether nothing is left."""
         return True
 
     def standing(self) -> Mapping[str, Filter]:

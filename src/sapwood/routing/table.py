@@ -132,6 +132,23 @@ class RoutingTable:
                 ledger.remove(entry)
         return entry
 
+    # What is left for later
+
+    @property
+    def left(self) -> int:
+        """How much is left to do about what neighbours are owed (`Strategy.left`)."""
+        return sum([ledger.left for ledger in self.ledgers.values()])
+
+    def carry_on(self, work: int) -> None:
+        """Do a bounded part of it, for one neighbour after the other."""
+        for ledger in self.ledgers.values():
+            left = ledger.left
+            if left and work > 0:
+                ledger.carry_on(work)
+                if ledger.left:
+                    return  # however much it was
+                work -= left
+
     # Neighbours
 
     def open(self, neighbour: str, algorithm: str) -> None:

@@ -6,15 +6,19 @@ Timers, leases and the order of trace rows must not be at the mercy of somebody 
 from __future__ import annotations
 
 import time
-from time import monotonic
 
 
 class Clock:
     """Seconds since 1970, as they were at the start, plus what has passed since."""
 
     def __init__(self) -> None:
-        self._offset = time.time() - monotonic()
+        self._offset = time.time() - time.monotonic()
 
     def now(self) -> float:
         """The time now."""
-        return monotonic() + self._offset
+        return time.monotonic() + self._offset
+
+    @property
+    def skew(self) -> float:
+        """How far the clock on the wall is ahead, since somebody has set it: what expires cares."""
+        return time.time() - self.now()

@@ -276,7 +276,7 @@ class Driver:
                 if size:
                     self.bring(Unsent(number, size))
             handling, self._handling = self._handling, 0.0
-            self.bring(Tick(handling=handling))
+            self.bring(Tick(handling=handling, skew=self.clock.skew))
         elif now >= self.machine.deadline:
             self.bring(Tick())
         self._arm()

@@ -186,6 +186,15 @@ def decode_envelope(body: bytes) -> Envelope:
     return Envelope(sequence, published_at, expires_at, flags, body[ENVELOPE_SIZE:])
 
 
+def published_at(data: bytes, body_at: int) -> float | None:
+    """When a notification was published whose body begins at a place; None if that is no time."""
+    try:
+        said: float = _ENVELOPE.unpack_from(data, body_at)[1]
+    except struct.error:
+        return None
+    return said if isfinite(said) else None
+
+
 def expiry_of(data: bytes, body_at: int) -> float:
     """The expiry in the body that begins at a place, in frames that ``scan`` accepts."""
     try:

@@ -8,6 +8,7 @@ import pytest
 
 from protocol.joined import Network, RawPeer, hello_of, line_of
 from protocol.link.test_handshake import transcript
+from sapwood.protocol.link import admission
 from sapwood.protocol.link.admission import (
     CHALLENGE_SECONDS,
     NO_CERTIFICATE,
@@ -479,3 +480,18 @@ def test_nobody_comes_in_while_the_broker_ends() -> None:
     net.client("bob", "B1").publish("bob.1", 1)
     net.stop("B1")  # it waits for the acknowledgement
     assert net.client("carol", "B1").goodbye == Goodbye(SHUTDOWN, "broker B1 is shutting down")
+
+
+def test_so_many_may_dial_and_say_nothing_and_the_next_one_still_comes_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(admission, "GREETING_MAX", 5)
+    net = network()
+    silent = [net.dial("B1") for _ in range(12)]
+    node = net.nodes["B1"]
+    assert len(node.admission.greeting) == 5
+    assert [one.goodbye.code for one in silent[:7]] == [BUSY] * 7
+    assert not any(one.count(Goodbye) for one in silent[7:])
+    assert isinstance(net.client("alice", "B1").welcome, Welcome)
+    net.advance(HANDSHAKE_SECONDS + 1.0)
+    assert node.admission.greeting == {}

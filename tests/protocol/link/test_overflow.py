@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import pytest
+
 from protocol.joined import Network, RawPeer, hello_of, line_of
+from sapwood.protocol.link import overflow
 from sapwood.protocol.link.handshake import (
     BROKER,
+    BUSY,
     CONTRADICTION,
     PROTOCOL,
     SLOW_CONSUMER,
     GivenUp,
+    Goodbye,
 )
 from sapwood.protocol.link.limits import ClientLimits
 from sapwood.protocol.link.overflow import EXCESS_MAX
 from sapwood.protocol.ports import Abort, Unsent
+from sapwood.wire.frames import HEADER, NOTIFICATION
 
 SMALL = ClientLimits(buffer_bytes=64 * 1024, control_bytes=64 * 1024, window_bytes=8 * 1024)
 
@@ -83,3 +89,19 @@ def test_a_client_that_seems_to_give_up_publications_begins_a_new_stream() -> No
     client = net.client("c", "B1").say(GivenUp(1))
     assert client.goodbye.code == CONTRADICTION
     assert net.nodes["B1"].peers["c.1"].is_over
+
+
+def test_parts_of_frames_of_all_together_take_bounded_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each may have a frame under way; whoever has the most of one goes first."""
+    monkeypatch.setattr(overflow, "PARTIAL_BYTES_MAX", 250_000)
+    net = network()
+    clients = {name: net.client(name, "B1") for name in ("small", "large", "other")}
+    header = HEADER.pack(NOTIFICATION, 10_000_000, 100)
+    for name, size in (("small", 60_000), ("large", 150_000), ("other", 60_000)):
+        clients[name].send(header + b"x" * size)
+    net.advance(1.0)
+    assert clients["large"].goodbye.code == BUSY
+    assert [name for name, one in clients.items() if one.count(Goodbye)] == ["large"]
+    assert sum(line.rest_size for line in net.nodes["B1"].lines.values()) <= 250_000

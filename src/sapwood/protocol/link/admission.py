@@ -82,6 +82,11 @@ NO_CERTIFICATE: Final = (
 )
 
 
+GREETING_MAX: Final = 1_000
+"""Lines that may wait for a hello at a time."""
+
+CROWD: Final = "too many connections without a Hello; try again"
+
 NO_ANSWER: Final = "the network on this side does not answer; try again"
 
 
@@ -152,7 +157,12 @@ class Admission:
         self.recognized = Recognized()
 
     def connected(self, event: Connected, now: float) -> Line | None:
-        """Somebody has dialled: the line on which they have to say who they are."""
+        """The line on which somebody has to say who they are; of too many, the oldest goes."""
+        if len(self.greeting) >= GREETING_MAX:
+            oldest = self._node.lines.get(next(iter(self.greeting)))
+            if oldest is not None:
+                self._node.counts["refused"] += 1
+                self._node.close(oldest, Goodbye(BUSY, CROWD), now)
         self.greeting[event.connection] = now + HANDSHAKE_SECONDS
         return Line(
             event.connection,
@@ -423,7 +433,8 @@ class Admission:
             self._admit(applicant.line, applicant.hello, now)
             return
         applicant.until = now + self._seconds(applicant)
-        applicant.survey = node.new_survey()
+        node.surveys += 1
+        applicant.survey = node.surveys
         node.bring(SurveyRequested(applicant.survey), now)
 
     def surveyed(self, answer: Surveyed | Refused, now: float) -> None:

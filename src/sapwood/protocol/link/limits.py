@@ -11,6 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
+from sapwood.protocol.clients import MESSAGE_SIZE, Most, Pace
 from sapwood.protocol.link.channel import ChannelLimits
 
 SlowPolicy: TypeAlias = Literal["drop_oldest", "disconnect", "block"]
@@ -140,6 +141,19 @@ class ClientLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         int,
         Meta(ge=_KIB, description="What the filters of a client may take together, as text."),
     ] = 8 * 2**20
+    changes_per_second: Annotated[
+        float,
+        Meta(
+            gt=0.0,
+            description="Work that changes of subscriptions of one client may cause in the long "
+            "run: a change, each message to a neighbour because of it and each filter looked at "
+            "count one. Beyond it changes wait for their turn.",
+        ),
+    ] = 2_000.0
+    changes_burst: Annotated[
+        int,
+        Meta(ge=1, description="Work that they may cause at once when the client was quiet."),
+    ] = 40_000
     slow_policy: Annotated[
         SlowPolicy,
         Meta(
@@ -152,6 +166,15 @@ class ClientLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def channel(self) -> ChannelLimits:
         """The limits of the stream to a client."""
         return _limits(self)
+
+    def claims(self) -> Most:
+        """How much a client may claim."""
+        return Most(self.subscriptions_max, self.subscription_bytes)
+
+    def pace(self) -> Pace:
+        """How fast it may change that; as much may wait as it may claim."""
+        waiting_max = self.subscription_bytes + self.subscriptions_max * MESSAGE_SIZE
+        return Pace(self.changes_per_second, self.changes_burst, waiting_max)
 
 
 def _limits(of: LinkLimits | ClientLimits) -> ChannelLimits:

@@ -39,6 +39,7 @@ from sapwood.protocol.link.agreeing import (
 )
 from sapwood.protocol.link.channel import Channel, ChannelLimits
 from sapwood.protocol.link.handshake import (
+    BUSY,
     COUNT_MAX,
     OUTSIDE_TREE,
     REPLACED,
@@ -447,10 +448,11 @@ class Membership:
             node.do(ClientOrder(peer.name, None))
 
     def dismiss(self, effect: Dismiss, now: float) -> None:
-        """Let a client's session end that goes on elsewhere."""
+        """Let a client's session end that goes on elsewhere, or asks for too much."""
         peer = self._node.peers.get(effect.client)
         if peer is not None and peer.is_client:
-            self.remove(peer, Goodbye(REPLACED, effect.reason), now)
+            code = REPLACED if effect.goes_on else BUSY
+            self.remove(peer, Goodbye(code, effect.reason), now)
 
     def reset(self, effect: ResetStream, now: float) -> None:
         """Let a stream begin anew that does not bring what it has to; what it had is reported.

@@ -90,6 +90,7 @@ class Orders:
         if peer is not None and number == CHALLENGE_PING:
             self._node.admission.answered(peer, now)
         elif peer is not None and number == DELAY_PING and not peer.is_client:
+            peer.round_trip = now - line.ping_at
             self._node.bring(DelayMeasured(peer.name, (now - line.ping_at) / 2), now)
 
     def _hold(self, effect: Hold, now: float) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from sapwood.protocol.events import NotificationsMissed
 from sapwood.protocol.link.flow import DISCONNECT
-from sapwood.protocol.link.handshake import PROTOCOL, SLOW_CONSUMER, GivenUp, Goodbye
+from sapwood.protocol.link.handshake import BUSY, PROTOCOL, SLOW_CONSUMER, GivenUp, Goodbye
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Peer
 from sapwood.protocol.link.spool import FrameRun
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 EXCESS_MAX: Final = BODY_BYTES_MAX + 2**20
 """Bytes beyond its credit after which a sender is sent away: one message may always be whole."""
+
+
+PARTIAL_BYTES_MAX: Final = 128 * 2**20
+"""What parts of frames of all lines may take together; looked at with every tick."""
+
+PARTIAL: Final = "too many frames are under way to this broker; try again"
 
 
 class Overflow:
@@ -92,9 +98,22 @@ class Overflow:
             else:
                 self._node.checking.contradicts(peer, "this side of the stream was spoilt", now)
 
+    def _end_partial(self, now: float) -> None:
+        """End lines that have sent large parts of frames, if all of them take too much memory."""
+        partial = [line for line in self._node.lines.values() if line.rest]
+        size = sum(line.rest_size for line in partial)
+        if size <= PARTIAL_BYTES_MAX:
+            return
+        for line in sorted(partial, key=lambda line: (-line.rest_size, line.number)):
+            self._node.close(line, Goodbye(BUSY, PARTIAL), now)
+            size -= line.rest_size
+            if size <= PARTIAL_BYTES_MAX:
+                return
+
     def tick(self, now: float) -> None:
         """Give up notifications for neighbours that hold others back and make no progress."""
         node = self._node
+        self._end_partial(now)
         for peer in node.flow.stuck(now):
             given_up = peer.channel.shed(peer.channel.limits.buffer_bytes // 4)
             self.count(peer)

@@ -58,6 +58,8 @@ class Peer:
         "away_since",
         "broken_in",
         "broken_out",
+        "bytes_in",
+        "bytes_out",
         "channel",
         "check_at",
         "claimed_again",
@@ -86,6 +88,7 @@ class Peer:
         "order",
         "progress_at",
         "refresh_seconds",
+        "round_trip",
         "routing",
         "secret",
         "session",
@@ -122,8 +125,9 @@ class Peer:
         self.is_condemned = False
         """Whether this client is to be sent away when the event is done."""
         self.congested_since: float | None = None
-        self.progress_at = 0.0
-        """When the other end last acknowledged something."""
+        self.progress_at = self.round_trip = 0.0
+        """When the other end last acknowledged something, and how long it took to answer the last
+        ping, in seconds; zero if there was none."""
         self.holds: dict[str, None] = {}
         """Those whose credit is withheld because this one does not keep up."""
         self.holders: dict[str, None] = {}
@@ -142,7 +146,7 @@ class Peer:
         self.broken_in = self.broken_out = -1
         """How many frames had come, or were acknowledged, when a connection last ended because
         what came over it, or what was sent, made no sense; -1: never."""
-        self.given_up_seen = self.frames_in = self.frames_out = 0
+        self.given_up_seen = self.frames_in = self.frames_out = self.bytes_in = self.bytes_out = 0
         self.frames_in_at_silence = 0
         """How many had come when tables were last missed."""
         self.frames_seen = 0
@@ -163,6 +167,7 @@ class Peer:
         self.claimed_again = None
         self.broken_in = self.broken_out = -1
         self.given_up_seen = self.frames_in = self.frames_out = 0
+        self.bytes_in = self.bytes_out = 0
         self.frames_seen = self.frames_in_at_silence = 0
 
     @property
@@ -177,6 +182,8 @@ PEER_KINDS: Final[Kinds] = {
     "away_since": TIME_OR_NOTHING,
     "broken_in": COUNT,
     "broken_out": COUNT,
+    "bytes_in": COUNT,
+    "bytes_out": COUNT,
     "channel": (Channel,),
     "check_at": TIME,
     "claimed_again": (set, NOTHING),
@@ -205,6 +212,7 @@ PEER_KINDS: Final[Kinds] = {
     "order": COUNT,
     "progress_at": TIME,
     "refresh_seconds": TIME,
+    "round_trip": TIME,
     "routing": TEXT,
     "secret": TEXT,
     "session": COUNT,

@@ -337,7 +337,7 @@ class Leaves(Machine):
         wanted = tuple(name for name in wanting if name in clients)
         if not wanted:
             return
-        if kind & EXPIRES and not expiry_of(body, 0) > now:
+        if kind & EXPIRES and not expiry_of(body, 0) > now + self.core.skew:
             yield from self.core.drops.count(Drop.EXPIRED, neighbour)
             return
         yield Forward(wanted, frame(kind, head, body), 1)

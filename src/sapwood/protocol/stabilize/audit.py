@@ -215,10 +215,14 @@ class Audit(Machine):
         return 1 + self.core.mend_claims(client) // CLAIMS_PER_WORK
 
     def _is_carried(self, shadow: Shadow, kind: str, neighbour: str) -> bool:
-        """Let a strategy that is not done with its entries do a part; whether it is done."""
+        """Let a strategy that is not done with its entries do a part; whether it is done.
+
+        So has to be the one it is compared with, which does its part by itself.
+        """
         fresh = shadow.subscriptions if kind == SUBSCRIBED else shadow.advertisements
-        ledger = fresh.ledgers.get(neighbour)
-        return ledger is None or ledger.carry_on(SLICE_WORK)
+        ledger, old = fresh.ledgers.get(neighbour), self._table(kind).ledgers.get(neighbour)
+        is_carried = ledger is None or ledger.carry_on(SLICE_WORK)
+        return is_carried and (old is None or not old.left)
 
     def _compare(self, shadow: Shadow, kind: str, neighbour: str) -> None:
         """See whether a neighbour was owed what follows from the entries, only to count it."""

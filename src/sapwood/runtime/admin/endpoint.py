@@ -93,6 +93,7 @@ class Admin:
             access_log=False,
             lifespan="off",
             log_config=None,
+            log_level="critical",  # a stranger who knocks all day fills no disk
             ws="none",
             timeout_graceful_shutdown=1,
         )

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector, CollectorRegistry
 
+from sapwood.protocol.drops import Drop
 from sapwood.runtime.admin.edge_metrics import edge_metrics
 from sapwood.runtime.admin.loss_metrics import loss_metrics
 from sapwood.runtime.admin.status import (
@@ -24,8 +26,24 @@ from sapwood.runtime.admin.status import (
     RefreshStatus,
     Status,
 )
+from sapwood.runtime.admin.traffic_metrics import traffic_metrics
 
 METRICS_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+
+EVENTS: Final = (
+    "abandoned",
+    "adopted",
+    "connections_lost",
+    "given_up",
+    "handed_over",
+    "overruns",
+    "refused",
+    "resumed",
+    "slow_clients_disconnected",
+    "started_over",
+    "streams_reset",
+)
+"""What a node counts: said from the start, so that an increase from 0 is seen, too."""
 
 _OfLink: TypeAlias = Callable[[NeighbourStatus], float]
 
@@ -42,6 +60,7 @@ class _OneStatus(Collector):
         yield from _links(self._status.neighbours)
         yield from _clients(self._status.clients)
         yield from loss_metrics(self._status)
+        yield from traffic_metrics(self._status)
         yield from _what_happened(self._status)
         yield from _refresh(self._status.refresh)
         yield from _healing(self._status)
@@ -53,6 +72,7 @@ def exposition(status: Status) -> bytes:
     """The metrics of a broker in the text format of Prometheus."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_OneStatus(status))
+    ProcessCollector(registry=registry)
     return generate_latest(registry)
 
 
@@ -201,11 +221,11 @@ def _optimization(status: Status) -> Iterator[Metric]:
 
 def _what_happened(status: Status) -> Iterator[Metric]:
     drops = CounterMetricFamily("sapwood_drops", "What was dropped.", labels=["reason"])
-    for reason, count in status.drops.items():
+    for reason, count in {**dict.fromkeys(map(str, Drop), 0), **status.drops}.items():
         drops.add_metric([reason], count)
     yield drops
     events = CounterMetricFamily("sapwood_events", "What happened.", labels=["event"])
-    for event, count in status.counts.items():
+    for event, count in {**dict.fromkeys(EVENTS, 0), **status.counts}.items():
         events.add_metric([event], count)
     yield events
     if status.trace is not None:

@@ -51,6 +51,12 @@ class NeighbourStatus(msgspec.Struct, frozen=True, kw_only=True):
     frames_out: int
     rate: Rate
     queue: QueueStatus
+    bytes_in: int = 0
+    """Of the frames that came."""
+    bytes_out: int = 0
+    """Of the notifications for it."""
+    round_trip_seconds: float = 0.0
+    """How long the last ping took to be answered; zero if none was yet."""
     account: str = ""
     """By which it may come in here; empty where there are no accounts, or none is its own."""
 
@@ -70,6 +76,8 @@ class ClientStatus(msgspec.Struct, frozen=True, kw_only=True):
     frames_out: int
     rate: Rate
     queue: QueueStatus
+    bytes_in: int = 0
+    bytes_out: int = 0
     account: str = ""
     """Whose it is; empty where there are no accounts."""
 
@@ -245,6 +253,18 @@ class JoinStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Why the last attempt failed; empty if it did not."""
 
 
+class LatencyStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """How long notifications took from their publisher to here, of a sample.
+
+    As far as the clocks of the two machines agree.
+    """
+
+    counts: tuple[int, ...] = ()
+    """By bucket (`sapwood.protocol.link.metering.LATENCY_BOUNDS`), the last for all longer ones."""
+    seconds: float = 0.0
+    """What all of them took together."""
+
+
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     """One broker."""
 
@@ -277,6 +297,11 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     changes: ChangeStatus = ChangeStatus()
     optimization: OptimizationStatus = OptimizationStatus()
     edges: EdgesStatus = EdgesStatus()
+    latency: LatencyStatus = LatencyStatus()
+    waiting_changes: int = 0
+    """Changes of subscriptions that wait for their turn."""
+    certificates: dict[str, float] = {}
+    """By file with certificates: when the first of them expires, in seconds since 1970."""
 
     @property
     def streams(self) -> tuple[NeighbourStatus | ClientStatus, ...]:

@@ -34,6 +34,7 @@ from sapwood.runtime.admin.status import (
     LINKED,
     ClientStatus,
     JoinStatus,
+    LatencyStatus,
     NeighbourStatus,
     QueueStatus,
     RefreshStatus,
@@ -41,6 +42,7 @@ from sapwood.runtime.admin.status import (
     TableStatus,
     TraceStatus,
 )
+from sapwood.runtime.certificates import expiries
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.tracing import Tracer
 
@@ -54,6 +56,7 @@ class StatusTaker:
         self._rates = rates
         self._tracer = tracer
         self._started_at = time.monotonic()
+        self._certificates = expiries(settings.tls)
 
     def take(self, listens: Address | None, now: float) -> Status:
         """The status now."""
@@ -86,6 +89,11 @@ class StatusTaker:
             changes=change_status(broker),
             optimization=optimization_status(broker),
             edges=edges_status(broker),
+            latency=LatencyStatus(
+                counts=tuple(node.metering.latencies), seconds=node.metering.latency_seconds
+            ),
+            waiting_changes=broker.turns.report()["waiting"],
+            certificates=self._certificates,
         )
 
     def _refresh(self) -> RefreshStatus:
@@ -109,6 +117,9 @@ class StatusTaker:
             frames_out=peer.frames_out,
             rate=self._rates[peer.name],
             queue=_queue(peer),
+            bytes_in=peer.bytes_in,
+            bytes_out=peer.bytes_out,
+            round_trip_seconds=peer.round_trip,
             account=self._account("broker", peer.name),
         )
 
@@ -127,6 +138,8 @@ class StatusTaker:
             frames_out=peer.frames_out,
             rate=self._rates[peer.name],
             queue=_queue(peer),
+            bytes_in=peer.bytes_in,
+            bytes_out=peer.bytes_out,
             account=self._account("client", peer.name.rpartition(".")[0]),
         )
 
