@@ -64,6 +64,10 @@ def broker(  # noqa: PLR0913 - one parameter for each option of the command
     trace: Annotated[
         Path | None, typer.Option(help="Leave a trace in this directory.", metavar="DIR")
     ] = None,
+    spool: Annotated[
+        str | None,
+        typer.Option(help="Where to keep what was accepted: memory or disk.", metavar="WHERE"),
+    ] = None,
     admin: Annotated[
         str | None, typer.Option(help="Where the admin endpoint listens.", metavar="HOST:PORT")
     ] = None,
@@ -88,6 +92,7 @@ def broker(  # noqa: PLR0913 - one parameter for each option of the command
         "routing": routing,
         "data": None if data is None else str(data),
         "trace.directory": None if trace is None else str(trace),
+        "durability.spool": spool,
         "admin": admin,
         "token": token,
         "accounts": None if accounts is None else str(accounts),

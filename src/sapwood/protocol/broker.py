@@ -21,6 +21,7 @@ from sapwood.matching.shared import SharedIndex
 from sapwood.protocol.config import BrokerConfig
 from sapwood.protocol.core import IMPOSSIBLE, REBIRTH_CHANGED, ParseFilter
 from sapwood.protocol.drops import Drop
+from sapwood.protocol.durable.door import MailboxDoor
 from sapwood.protocol.effects import Effect, Reborn, Send
 from sapwood.protocol.events import (
     ClientAway,
@@ -188,6 +189,7 @@ class Broker(Members):
             self.waves,
             self.settling,
             Surveying(self, self.waves),
+            MailboxDoor(self),
             self.gaps,
             self.leaving,
             self.turning,

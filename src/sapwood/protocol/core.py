@@ -19,6 +19,7 @@ from sapwood.filters.values import Value
 from sapwood.protocol.clients import ADVERTISED, SUBSCRIBED, Clients
 from sapwood.protocol.config import BrokerConfig
 from sapwood.protocol.drops import Drop, Drops
+from sapwood.protocol.durable.settings import MAILBOX
 from sapwood.protocol.effects import Effect, Record, Send
 from sapwood.protocol.fences import Fences
 from sapwood.protocol.forwarding import Forwarding, SharedHeads
@@ -130,6 +131,8 @@ class Core:
         if source not in self.clients:
             return ""
         accounts = self.config.accounts
+        if self.clients.has_feature(source, MAILBOX):
+            accounts = None  # whoever opened it was asked
         reason = "" if accounts is None else accounts.claim_refusal(source, kind, filter)
         return reason or self.clients.excess(source, kind, entry_id, filter, self.config.claims_max)
 

@@ -1,0 +1,179 @@
+"""One durable subscription: what was kept for it and not read, in order, with positions."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from operator import attrgetter
+from typing import Final
+
+import msgspec
+
+from sapwood.protocol.durable.messages import MailboxState
+from sapwood.protocol.durable.records import KeptMailbox, KeptRun
+from sapwood.wire.scan import skip
+
+_FIRST: Final = attrgetter("first")
+_COMPACT_FROM: Final = 256
+"""Runs that are done with before they leave the list."""
+
+
+class Page(msgspec.Struct, frozen=True, gc=False):
+    """Notifications from a position on."""
+
+    first: int
+    count: int
+    data: bytes
+
+
+class Kept(msgspec.Struct, frozen=True, gc=False):
+    """Notifications that came together."""
+
+    first: int
+    """The position of the first of them."""
+    count: int
+    data: bytes
+    at: float
+    record: int
+    """The position in the journal of the record that has them."""
+
+
+class Mailbox:
+    """A durable subscription of a broker."""
+
+    def __init__(self, name: str, filter: str, owner: str, epoch: int, now: float) -> None:
+        self.name = name
+        self.filter = filter
+        self.owner = owner
+        self.epoch = epoch
+        self.next = 0
+        """The position of the next notification."""
+        self.committed = 0
+        """Everything before this position was read, or given up."""
+        self.size = 0
+        self.lost = 0
+        """Notifications that were given up unread."""
+        self.used_at = now
+        self._runs: list[Kept] = []
+        self._start = 0
+        """Where in the list the first run is that is kept."""
+
+    def __repr__(self) -> str:
+        return f"<mailbox {self.name} {self.committed}-{self.next}>"
+
+    @property
+    def client(self) -> str:
+        """Its name as that of a client of the broker."""
+        return f"durable:{self.name}.{self.epoch}"
+
+    @property
+    def first(self) -> int:
+        """The position of the oldest notification that is kept, or of the next one."""
+        return self._runs[self._start].first if self._start < len(self._runs) else self.next
+
+    @property
+    def needed(self) -> int | None:
+        """The position in the journal of the oldest record that is needed, if any."""
+        return self._runs[self._start].record if self._start < len(self._runs) else None
+
+    def append(self, count: int, data: bytes, at: float, record: int) -> None:
+        """Keep notifications."""
+        self._runs.append(Kept(self.next, count, data, at, record))
+        self.next += count
+        self.size += len(data)
+
+    def commit(self, position: int) -> bool:
+        """Everything before a position was read; whether that is news."""
+        position = min(position, self.next)
+        if position <= self.committed:
+            return False
+        self.committed = position
+        runs, start = self._runs, self._start
+        while start < len(runs) and runs[start].first + runs[start].count <= position:
+            self.size -= len(runs[start].data)
+            start += 1
+        self._start = start
+        if start >= _COMPACT_FROM:
+            del runs[:start]
+            self._start = 0
+        return True
+
+    def give_up(self, bytes_max: int, oldest: float) -> int:
+        """Give up the oldest that are too many or too old; how many notifications that were."""
+        given_up = 0
+        runs = self._runs
+        while self._start < len(runs) and (self.size > bytes_max or runs[self._start].at < oldest):
+            run = runs[self._start]
+            given_up += run.first + run.count - max(run.first, self.committed)
+            self.commit(run.first + run.count)
+        self.lost += given_up
+        return given_up
+
+    def readable(self, synced: int) -> int:
+        """The position behind the last notification that is on disk."""
+        for at in range(len(self._runs) - 1, self._start - 1, -1):
+            run = self._runs[at]
+            if run.record <= synced:
+                return run.first + run.count
+        return self.first
+
+    def read(self, position: int, size: int, synced: int) -> Page | None:
+        """What is on disk from a position on, some bytes of it; None if nothing is there yet."""
+        runs = self._runs
+        position = max(position, self.first)
+        at = bisect_right(runs, position, lo=self._start, key=_FIRST) - 1
+        parts: list[bytes] = []
+        count = taken = 0
+        while max(at, self._start) < len(runs) and taken < size:
+            at = max(at, self._start)
+            run = runs[at]
+            if run.record > synced:
+                break
+            left_out = max(0, position - run.first)
+            if left_out < run.count:
+                data = skip(run.data, left_out) if left_out else run.data
+                parts.append(data)
+                count += run.count - left_out
+                taken += len(data)
+            at += 1
+        return Page(position, count, b"".join(parts)) if count else None
+
+    def state(self, synced: int, now: float) -> MailboxState:
+        """How far it is."""
+        return MailboxState(
+            self.name,
+            self.filter,
+            self.epoch,
+            first=self.first,
+            committed=self.committed,
+            next=self.readable(synced),
+            size=self.size,
+            owner=self.owner,
+            unused_seconds=max(0.0, now - self.used_at),
+            lost=self.lost,
+        )
+
+    # The journal
+
+    def kept(self, *, is_whole: bool) -> KeptMailbox:
+        """What a checkpoint says of it; with everything that is kept, or without."""
+        runs = self._runs[self._start :] if is_whole else ()
+        return KeptMailbox(
+            self.name,
+            self.filter,
+            self.owner,
+            self.epoch,
+            self.next,
+            self.committed,
+            self.used_at,
+            tuple(KeptRun(run.first, run.count, run.data, run.at) for run in runs),
+        )
+
+    @classmethod
+    def restored(cls, kept: KeptMailbox) -> Mailbox:
+        """A durable subscription as a checkpoint has it."""
+        mailbox = cls(kept.name, kept.filter, kept.owner, kept.epoch, kept.used_at)
+        mailbox.next = kept.runs[0].first if kept.runs else kept.next
+        for run in kept.runs:
+            mailbox.append(run.count, run.data or b"", run.at, 0)
+        mailbox.committed = kept.committed
+        return mailbox
