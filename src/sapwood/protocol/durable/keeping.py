@@ -72,7 +72,7 @@ class Durability:
         self._deferred: list[tuple[Line, Hello] | Connected] = []
         """Whose handshake waits until it is certain how far their streams are."""
         self._look_at = float("-inf")
-        self._has_begun = False
+        self._began_at = float("inf")
         self._restore(segments)
 
     # After a restart
@@ -136,8 +136,8 @@ class Durability:
 
     def begin(self, now: float) -> None:
         """The first event: let durable subscriptions be in force again."""
-        if not self._has_begun:
-            self._has_begun = True
+        if self._began_at > now:
+            self._began_at = now
             self.journal.begin()
             self.mailboxes.begin(now)
 
@@ -160,6 +160,8 @@ class Durability:
 
     def finish(self, now: float) -> None:
         """An event is done: write down what it came to."""
+        if self._node.broker.restoration.late or self._node.broker.kept_for:
+            self._keep_for_late(now)
         if self.journal.has_more:
             self.journal.finish(now)
 
@@ -183,6 +185,22 @@ class Durability:
                 node.touch(peer)
         self.mailboxes.synced(now)
         self._admit_deferred(now)
+
+    def _keep_for_late(self, now: float) -> None:
+        """Let neighbours miss nothing whose wishes were not told in time after a restart.
+
+        They get everything until they have told what they want; it is kept for them as long as for
+        any neighbour that is away.
+        """
+        broker, config = self._node.broker, self._node.config
+        is_over = now - self._began_at > config.link.away_seconds
+        late = [name for name in broker.restoration.late if name in self.links and not is_over]
+        for name in [one for one in broker.kept_for if one not in late]:
+            broker.keep_no_more(name)
+            self._node.membership.remember()
+        for name in [one for one in late if one not in broker.kept_for]:
+            broker.keep_for(name)
+            self._node.membership.remember()
 
     def _trim(self) -> None:
         """Let go of what nobody needs."""
@@ -252,8 +270,11 @@ class Durability:
         for name in effect.destinations:
             peer = peers.get(name)
             if peer is None:
-                if self.mailboxes.keep(name, count, data, now, self.journal.position):
-                    kept.append(name)
+                if not self.mailboxes.keep(name, count, data, now, self.journal.position):
+                    if name not in self._node.broker.kept_for:
+                        continue
+                    self._link(name).push(count, data, now, self.journal.position)
+                kept.append(name)
             elif not peer.is_client and self.is_durable(peer):
                 self._load(peer)
                 self._link(name).push(count, data, now, self.journal.position)

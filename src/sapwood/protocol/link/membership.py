@@ -568,6 +568,7 @@ class Membership:
         sessions: dict[str, int] = {}
         if node.broker.is_restoring:
             sessions = {name: self._former.get(name, 0) for name in node.config.expected}
+        sessions |= {name: self._former.get(name, 0) for name in node.broker.kept_for}
         for peer in node.peers.values():
             if not peer.is_client and peer.in_tree:
                 sessions[peer.name] = peer.session
