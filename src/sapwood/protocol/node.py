@@ -61,6 +61,7 @@ from sapwood.protocol.ports import (
     Disconnected,
     DriverEffect,
     DriverEvent,
+    DropMailbox,
     Reload,
     Restart,
     SecretVerified,
@@ -578,6 +579,10 @@ class Node:
             goodbye = Goodbye(PROTOCOL, "sent more than it was given credit for")
             self.close(peer.line, goodbye, now)
 
+    def _keep(self, event: Synced | DropMailbox, now: float) -> None:
+        if self.durability is not None:
+            self.durability.take(event, now)
+
     HANDLERS: ClassVar[dict[type, Callable[[Any, Any, float], None]]] = {
         Connected: connected,
         Disconnected: _disconnected,
@@ -585,7 +590,8 @@ class Node:
         Unsent: lambda self, event, now: self.overflow.unsent(event, now),
         Tick: _tick,
         SecretVerified: lambda self, event, now: self.admission.verified(event, now),
-        Synced: lambda self, event, now: self.durability.synced(event, now),
+        Synced: _keep,
+        DropMailbox: _keep,
         Reload: reload,
         Stop: lambda self, event, now: self.ending.begin(now),
         ChangeRequested: bring,

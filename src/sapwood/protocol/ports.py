@@ -91,6 +91,12 @@ class Synced(_Event, frozen=True):
     position: int
 
 
+class DropMailbox(_Event, frozen=True):
+    """End a durable subscription, with all that is kept for it."""
+
+    name: str
+
+
 class Stop(_Event, frozen=True):
     """End in an orderly way; the last effect will be `Stopped`."""
 
@@ -103,6 +109,7 @@ DriverEvent: TypeAlias = (
     | Unsent
     | SecretVerified
     | Synced
+    | DropMailbox
     | Tick
     | Reload
     | Stop

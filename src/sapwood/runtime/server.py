@@ -25,12 +25,14 @@ from sapwood.errors import (
     UnreachableError,
 )
 from sapwood.protocol.accounts import Accounts
+from sapwood.protocol.durable.messages import MailboxState
 from sapwood.protocol.link.line import HANDSHAKE_SECONDS
 from sapwood.protocol.node import Node
 from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.ports import (
     Append,
     ClientOrder,
+    DropMailbox,
     Joined,
     JoinFailed,
     Note,
@@ -293,6 +295,15 @@ class Server:
         else:
             self._tell(f"broker {self.settings.id}: {effect.reason} (trying again)")
 
+    def _list_durables(self) -> list[MailboxState]:
+        kept = self.node.durability
+        return [] if kept is None else kept.mailboxes.states(self.clock.now())
+
+    def _drop_durable(self, name: str) -> bool:
+        is_there = any(one.name == name for one in self._list_durables())
+        self.driver.bring(DropMailbox(name))
+        return is_there
+
     # Listening
 
     async def _listen(self, address: Address) -> None:
@@ -319,7 +330,7 @@ class Server:
 
     async def _start_admin(self, address: Address) -> None:
         from sapwood.runtime.admin.door import Door  # noqa: PLC0415 - a web server, if one is wanted
-        from sapwood.runtime.admin.endpoint import Admin  # noqa: PLC0415 - the same
+        from sapwood.runtime.admin.endpoint import Admin, Durables  # noqa: PLC0415 - the same
 
         spoil = self._spoil
         self.admin = Admin(
@@ -327,6 +338,7 @@ class Server:
             None if spoil is None else lambda asked: spoil(self.node, asked),
             Door(self.settings.id, lambda: self.accounts, self.verifier, self.settings.admin_hosts),
             lambda: why_not_ready(self.node),
+            Durables(self._list_durables, self._drop_durable),
         )
         tls = self.settings.tls if admin_uses_tls(self.settings, address) else None
         await self.admin.start(address, tls)

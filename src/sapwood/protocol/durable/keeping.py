@@ -37,7 +37,7 @@ from sapwood.protocol.link.handshake import Hello, JournalMark
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Peer
 from sapwood.protocol.link.spool import FrameRun
-from sapwood.protocol.ports import TICK_SECONDS, Connected, Synced
+from sapwood.protocol.ports import TICK_SECONDS, Connected, DropMailbox, Synced
 from sapwood.wire.frames import CONTROL, HEADER, HEADER_SIZE, walk
 
 if TYPE_CHECKING:
@@ -165,10 +165,17 @@ class Durability:
         if self.journal.has_more:
             self.journal.finish(now)
 
-    def synced(self, event: Synced, now: float) -> None:
+    def take(self, event: Synced | DropMailbox, now: float) -> None:
+        """Take an event of the driver."""
+        if isinstance(event, Synced):
+            self._synced(event.position, now)
+        else:
+            self.mailboxes.drop(event.name, now)
+
+    def _synced(self, position: int, now: float) -> None:
         """More of the journal is on disk: acknowledge it, and send it on."""
         node, journal = self._node, self.journal
-        journal.note_synced(event.position, now)
+        journal.note_synced(position, now)
         for name, (peer, owed) in list(self._owed.items()):
             if node.peers.get(name) is not peer:
                 del self._owed[name]

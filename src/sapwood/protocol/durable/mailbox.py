@@ -48,7 +48,7 @@ class Mailbox:
         self.next = 0
         """The position of the next notification."""
         self.committed = 0
-        """Everything before this position was read, or given up."""
+        """Everything before this position was read."""
         self.size = 0
         self.lost = 0
         """Notifications that were given up unread."""
@@ -87,24 +87,34 @@ class Mailbox:
         if position <= self.committed:
             return False
         self.committed = position
-        runs, start = self._runs, self._start
-        while start < len(runs) and runs[start].first + runs[start].count <= position:
-            self.size -= len(runs[start].data)
-            start += 1
-        self._start = start
-        if start >= _COMPACT_FROM:
-            del runs[:start]
-            self._start = 0
+        runs = self._runs
+        while self._start < len(runs) and _end(runs[self._start]) <= position:
+            self._let_go()
+        self._compact()
         return True
 
+    def _let_go(self) -> None:
+        """The oldest run is not kept any longer."""
+        self.size -= len(self._runs[self._start].data)
+        self._start += 1
+
+    def _compact(self) -> None:
+        if self._start >= _COMPACT_FROM:
+            del self._runs[: self._start]
+            self._start = 0
+
     def give_up(self, bytes_max: int, oldest: float) -> int:
-        """Give up the oldest that are too many or too old; how many notifications that were."""
+        """Give up the oldest that are too many or too old; how many notifications that were.
+
+        What was read does not change by that: whoever reads on finds out what is missing.
+        """
         given_up = 0
         runs = self._runs
         while self._start < len(runs) and (self.size > bytes_max or runs[self._start].at < oldest):
             run = runs[self._start]
-            given_up += run.first + run.count - max(run.first, self.committed)
-            self.commit(run.first + run.count)
+            given_up += _end(run) - max(run.first, self.committed)
+            self._let_go()
+        self._compact()
         self.lost += given_up
         return given_up
 
@@ -177,3 +187,8 @@ class Mailbox:
             mailbox.append(run.count, run.data or b"", run.at, 0)
         mailbox.committed = kept.committed
         return mailbox
+
+
+def _end(run: Kept) -> int:
+    """The position behind a run."""
+    return run.first + run.count

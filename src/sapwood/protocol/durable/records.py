@@ -65,7 +65,7 @@ class MailboxDropped(msgspec.Struct, frozen=True, tag="dropped", gc=False):
 
 
 class MailboxCommitted(msgspec.Struct, frozen=True, tag="committed", gc=False):
-    """All before a position was read, or given up."""
+    """All before a position was read."""
 
     name: str
     position: int
@@ -242,7 +242,7 @@ def _was_synced(data: bytes, at: int, before: list[Record]) -> bool:
         length, _ = _FRAME.unpack_from(data, at)
         at += _FRAME.size + length
         body = _body_at(data, at)
-        if body is not None:
-            record = _decoded(body, at)
-            return type(record) is Entry and record.synced >= position
+        record = None if body is None else _decoded(body, at)
+        if type(record) is Entry and record.synced >= position:
+            return True
     return False

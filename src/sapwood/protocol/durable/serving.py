@@ -8,10 +8,9 @@ for what is not there yet waits, up to a time.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
-
-import msgspec
 
 from sapwood.errors import SapwoodError
 from sapwood.filters.filter import Filter
@@ -19,7 +18,7 @@ from sapwood.protocol.clients import SUBSCRIBED
 from sapwood.protocol.durable.journal import Journal
 from sapwood.protocol.durable.mailbox import Mailbox
 from sapwood.protocol.durable.messages import Mailbox as Asked
-from sapwood.protocol.durable.messages import MailboxAnswer
+from sapwood.protocol.durable.messages import MailboxAnswer, MailboxState
 from sapwood.protocol.durable.records import (
     Change,
     KeptMailbox,
@@ -31,7 +30,8 @@ from sapwood.protocol.durable.settings import MAILBOX
 from sapwood.protocol.effects import Send
 from sapwood.protocol.events import ClientDown, ClientUp, ControlReceived
 from sapwood.protocol.messages import Message, Refused, Settled, Subscribe
-from sapwood.protocol.ports import TICK_SECONDS
+from sapwood.protocol.ports import TICK_SECONDS, ClientOrder, Row
+from sapwood.trace.schema import DELIVERED
 
 if TYPE_CHECKING:
     from sapwood.protocol.node import Node
@@ -62,6 +62,8 @@ class Mailboxes:
         """Reads and looks that wait, by the name of the subscription."""
         self._opening: dict[str, list[_Waiting]] = {}
         """Who waits until a new subscription is in force everywhere."""
+        self._unrecorded: deque[tuple[int, str, bytes]] = deque()
+        """Where rows are recorded: what was kept and is not on disk yet."""
         self._last_epoch = 0
         self._look_at = float("-inf")
 
@@ -106,16 +108,17 @@ class Mailboxes:
         if mailbox is None:
             return False
         mailbox.append(count, data, at, record)
+        if self._node.config.recording:
+            self._unrecorded.append((record, client, data))
         if mailbox.size > self._node.config.durability.mailbox_bytes:
-            self._shorten(mailbox, float("-inf"), at)
+            self._shorten(mailbox, float("-inf"))
         return True
 
-    def _shorten(self, mailbox: Mailbox, oldest: float, now: float) -> None:
+    def _shorten(self, mailbox: Mailbox, oldest: float) -> None:
         """Give up what is too much or too old."""
         given_up = mailbox.give_up(self._node.config.durability.mailbox_bytes, oldest)
         if given_up:
             self._node.counts["mailbox_given_up"] += given_up
-            self._committed(mailbox)
 
     def _committed(self, mailbox: Mailbox) -> None:
         change = MailboxCommitted(mailbox.name, mailbox.committed, mailbox.used_at)
@@ -157,13 +160,17 @@ class Mailboxes:
             self._look_at = now + TICK_SECONDS
             settings = self._node.config.durability
             for mailbox in list(self):
-                self._shorten(mailbox, now - settings.mailbox_hours * _HOUR, now)
+                self._shorten(mailbox, now - settings.mailbox_hours * _HOUR)
                 is_used = mailbox.name in self._waiting
                 if not is_used and now - mailbox.used_at > settings.unused_hours * _HOUR:
                     self.drop(mailbox.name, now)
 
     def synced(self, now: float) -> None:
-        """More is on disk: perhaps somebody waits for it."""
+        """More is on disk: in a trace it counts as delivered, and perhaps somebody waits for it."""
+        unrecorded = self._unrecorded
+        while unrecorded and unrecorded[0][0] <= self._journal.synced:
+            _, client, data = unrecorded.popleft()
+            self._node.do(Row(now, DELIVERED, {"client": client, "target": client}, data))
         for name, waiting in list(self._waiting.items()):
             mailbox = self._by_name.get(name)
             if mailbox is None:
@@ -269,6 +276,8 @@ class Mailboxes:
         self._subscribe(mailbox, 1, now)
 
     def _subscribe(self, mailbox: Mailbox, request: int, now: float) -> None:
+        if self._node.config.recording:
+            self._node.do(ClientOrder(mailbox.client, mailbox.next))
         self._node.bring(ClientUp(mailbox.client, (MAILBOX,)), now)
         subscribe = Subscribe(mailbox.name, mailbox.filter, request)
         self._node.bring(ControlReceived(mailbox.client, subscribe), now)
@@ -329,6 +338,6 @@ class Mailboxes:
     def _refuse(self, client: str, asked: Asked, reason: str, now: float) -> None:
         self._node.carry_out([Send(client, Refused(reason, asked.request))], now)
 
-    def states(self, now: float) -> list[dict[str, object]]:
-        """All of them, as plain data."""
-        return [msgspec.to_builtins(one.state(self._journal.synced, now)) for one in self]
+    def states(self, now: float) -> list[MailboxState]:
+        """How far all of them are."""
+        return [one.state(self._journal.synced, now) for one in self]
