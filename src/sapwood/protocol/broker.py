@@ -294,8 +294,7 @@ class Broker(Members):
         for name, one in self.neighbours.items():
             if one.in_tree or name == self.joining:
                 self.forwarding.open(name, everything=one.is_flooded)
-        for name in self.kept_for:
-            self.keep_for(name)
+        self.keep_only_for(self.restoration.late)
         self.forwarding.shares_publishers = not self.fences
         if self.wishes is not None:
             self.wishes = Wishes()

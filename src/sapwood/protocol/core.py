@@ -260,6 +260,12 @@ class Core:
         else:
             self.forwarding.close(name)
 
+    def keep_only_for(self, late: Iterable[str]) -> None:
+        """Keep everything for nobody but those who are late, whatever was noted."""
+        self.kept_for = {name: None for name in late if name in self.kept_for}
+        for name in self.kept_for:
+            self.forwarding.open(name, everything=True)
+
     def is_deaf_to(self, source: str) -> bool:
         """Whether what a source wants is ignored: a neighbour that gets everything now."""
         neighbour = self.neighbours.get(source)
