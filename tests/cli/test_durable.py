@@ -14,6 +14,7 @@ from sapwood.protocol.durable.settings import DurabilitySettings
 Captured = pytest.CaptureFixture[str]
 
 
+@pytest.mark.slow
 def test_what_was_published_meanwhile_is_printed(capsys: Captured, tmp_path: Path) -> None:
     durability = DurabilitySettings(spool="disk")
     with chain_in_background(1, data=str(tmp_path), durability=durability) as servers:

@@ -62,6 +62,19 @@ def test_it_comes_back_from_a_checkpoint() -> None:
     assert (short.next, short.committed, short.first) == (6, 3, 6)
 
 
+def test_what_cannot_be_kept_has_positions_all_the_same() -> None:
+    mailbox = filled()
+    mailbox.leave_out(3)
+    mailbox.append(1, FRAMES[0], 0.0, 4)
+    first = mailbox.read(0, 10**6, 9)
+    assert first is not None
+    assert (first.first, first.count) == (0, 6)
+    behind = mailbox.read(6, 10**6, 9)
+    assert behind is not None
+    assert (behind.first, behind.count) == (9, 1)
+    assert mailbox.lost == 3
+
+
 def test_many_runs_are_read_and_let_go_in_turn() -> None:
     mailbox = Mailbox("d", "x > 0", "", 5, 0.0)
     for number in range(1000):

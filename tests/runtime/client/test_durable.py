@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -15,8 +19,20 @@ from sapwood.protocol.durable.settings import DurabilitySettings
 from sapwood.runtime.client import Offset, connect
 
 
+pytestmark = pytest.mark.slow  # each confirmation waits for the disk
+
+
 def kept_in(folder: Path, **settings: Any) -> dict[str, Any]:
     return {"data": str(folder), "durability": DurabilitySettings(spool="disk", **settings)}
+
+
+def asked(url: str, method: str = "GET") -> tuple[int, bytes]:
+    try:
+        with urlopen(Request(url, method=method), timeout=30) as answer:
+            return answer.status, answer.read()
+    except HTTPError as problem:
+        with problem:
+            return problem.code, problem.read()
 
 
 def test_what_came_while_nobody_read_is_read_later_and_once(tmp_path: Path) -> None:
@@ -65,6 +81,24 @@ def test_it_outlives_the_broker_and_can_be_read_from_an_offset(tmp_path: Path) -
                 await durable.status()
 
     run(scenario())
+
+
+def test_durable_subscriptions_are_listed_and_removed_over_the_admin_endpoint(
+    tmp_path: Path,
+) -> None:
+    async def scenario() -> tuple[str, list[int]]:
+        settings = {**kept_in(tmp_path), "admin": "127.0.0.1:0"}
+        async with serving(**settings) as server, connect(str(server.address)) as bus:
+            await bus.durable("a/d").open("n >= 0")
+            assert server.admin is not None
+            _, said = await asyncio.to_thread(asked, f"{server.admin.url}/durable")
+            listed = json.loads(said)
+            remove = f"{server.admin.url}/durable/a/d"
+            codes = [(await asyncio.to_thread(asked, remove, "DELETE"))[0] for _ in range(2)]
+            assert await bus.durables() == ()
+            return listed[0]["name"], codes
+
+    assert run(scenario()) == ("a/d", [200, 404])
 
 
 def test_what_was_given_up_is_a_gap_with_its_range(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ class Durability:
 
     def begin(self, now: float) -> None:
         """The first event: let durable subscriptions be in force again."""
-        if self._began_at > now:
+        if self._began_at == float("inf"):
             self._began_at = now
             self.journal.begin()
             self.mailboxes.begin(now)

@@ -81,6 +81,11 @@ class Mailbox:
         self.next += count
         self.size += len(data)
 
+    def leave_out(self, count: int) -> None:
+        """Notifications came that cannot be kept: they have positions, and are lost."""
+        self.next += count
+        self.lost += count
+
     def commit(self, position: int) -> bool:
         """Everything before a position was read; whether that is news."""
         position = min(position, self.next)
@@ -127,25 +132,28 @@ class Mailbox:
         return self.first
 
     def read(self, position: int, size: int, synced: int) -> Page | None:
-        """What is on disk from a position on, some bytes of it; None if nothing is there yet."""
+        """What is on disk from a position on, some bytes of it; None if nothing is there yet.
+
+        It ends before anything that was never kept, so that the positions are those of one row.
+        """
         runs = self._runs
-        position = max(position, self.first)
-        at = bisect_right(runs, position, lo=self._start, key=_FIRST) - 1
-        parts: list[bytes] = []
-        count = taken = 0
-        while max(at, self._start) < len(runs) and taken < size:
-            at = max(at, self._start)
-            run = runs[at]
-            if run.record > synced:
-                break
-            left_out = max(0, position - run.first)
-            if left_out < run.count:
-                data = skip(run.data, left_out) if left_out else run.data
-                parts.append(data)
-                count += run.count - left_out
-                taken += len(data)
+        at = max(self._start, bisect_right(runs, position, lo=self._start, key=_FIRST) - 1)
+        if at < len(runs) and _end(runs[at]) <= position:
             at += 1
-        return Page(position, count, b"".join(parts)) if count else None
+        if at >= len(runs) or runs[at].record > synced:
+            return None
+        first = following = max(position, runs[at].first)
+        parts: list[bytes] = []
+        taken = 0
+        while at < len(runs) and taken < size:
+            run = runs[at]
+            if run.record > synced or run.first > following:
+                break
+            parts.append(skip(run.data, following - run.first) if run.first < first else run.data)
+            taken += len(parts[-1])
+            following = _end(run)
+            at += 1
+        return Page(first, following - first, b"".join(parts))
 
     def state(self, synced: int, now: float) -> MailboxState:
         """How far it is."""

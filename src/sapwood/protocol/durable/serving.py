@@ -32,6 +32,7 @@ from sapwood.protocol.events import ClientDown, ClientUp, ControlReceived
 from sapwood.protocol.messages import Message, Refused, Settled, Subscribe
 from sapwood.protocol.ports import TICK_SECONDS, ClientOrder, Row
 from sapwood.trace.schema import DELIVERED
+from sapwood.wire.frames import BODY_BYTES_MAX
 
 if TYPE_CHECKING:
     from sapwood.protocol.node import Node
@@ -40,6 +41,10 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_.:/-]{1,100}")
 _HOUR: Final = 3600.0
 PAGE_BYTES_MAX: Final = 2**20
 """Longest answer to a read, about."""
+
+
+RUN_BYTES_MAX: Final = BODY_BYTES_MAX - 2 * PAGE_BYTES_MAX
+"""What would not fit into an answer is not kept: a payload of almost 16 MiB."""
 
 
 class _Waiting(NamedTuple):
@@ -107,6 +112,10 @@ class Mailboxes:
         mailbox = self._by_client.get(client)
         if mailbox is None:
             return False
+        if len(data) > RUN_BYTES_MAX:
+            mailbox.leave_out(count)
+            self._node.counts["mailbox_given_up"] += count
+            return True
         mailbox.append(count, data, at, record)
         if self._node.config.recording:
             self._unrecorded.append((record, client, data))

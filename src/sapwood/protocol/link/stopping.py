@@ -78,7 +78,11 @@ class Stopping:
         return self._is_over
 
     def _is_drained(self) -> bool:
-        """Whether those who are connected have all that is theirs."""
+        """Whether those who are connected have all that is theirs, and what was taken is kept."""
+        kept = self._node.durability
+        if kept is not None and kept.journal.is_dirty:
+            kept.journal.sync()
+            return False
         return not any(
             peer.channel.connected and not peer.channel.is_idle
             for peer in self._node.peers.values()
