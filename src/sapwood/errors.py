@@ -41,9 +41,11 @@ All of them derive from `SapwoodError`, so one ``except`` catches them all::
     │   ├── RefusedError             the other side says no, and why
     │   ├── UnconfirmedError         a broker was lost before it accepted a publication
     │   ├── ClosedError              something is used after it was closed
+    │   ├── NotDurableError          a broker without a journal is asked to keep something
     │   └── ListenError              an address that cannot be listened on
     ├── ParameterError               an impossible parameter of a simulation or formula (ValueError)
     ├── StabilizationError           periods that heal nothing, or not in time (also a ValueError)
+    ├── JournalError                 the journal of a broker is damaged, foreign or full
     ├── TraceError                   traces are read, written or judged wrongly
     │   ├── TraceFileError           a file that is damaged, foreign or of another version
     │   ├── TraceRowError            a row that lacks what its kind needs, or is out of place
@@ -332,6 +334,14 @@ class ClosedError(NetworkError):
 
 class ListenError(NetworkError):
     """An address cannot be listened on."""
+
+
+class NotDurableError(NetworkError):
+    """Something durable is asked of a broker that keeps no journal."""
+
+
+class JournalError(SapwoodError):
+    """The journal of a broker is damaged, of another version, in use, or cannot be written."""
 
 
 class ParameterError(SapwoodError, ValueError):

@@ -12,19 +12,21 @@ import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar, Unpack
+from typing import Any, Final, Self, TypeVar, Unpack, overload
 
 from sapwood.errors import ClosedError
 from sapwood.filters.filter import Filter
 from sapwood.filters.ids import NotificationId
 from sapwood.filters.notification import Notification
 from sapwood.filters.values import Value
+from sapwood.protocol.durable.messages import MailboxState
 from sapwood.protocol.messages import Surveyed
 from sapwood.protocol.reconfigure.asking import TreeChangeEnded, TreeChangeProgress, Wish
 from sapwood.runtime import client
 from sapwood.runtime.client import Gap, Item
+from sapwood.runtime.client.options import Confirm
 
-__all__ = ["Bus", "Gap", "Item", "Subscription", "connect"]
+__all__ = ["Bus", "DurableSubscription", "Gap", "Item", "Subscription", "connect"]
 
 Result = TypeVar("Result")
 
@@ -142,6 +144,46 @@ class Subscription:
         return self._loop.call(self._inner.read(most, seconds))
 
 
+class DurableSubscription:
+    """What a broker keeps; see `sapwood.runtime.client.DurableSubscription`."""
+
+    def __init__(self, loop: _Loop, inner: client.DurableSubscription) -> None:
+        self._loop = loop
+        self._inner = inner
+
+    def __repr__(self) -> str:
+        return repr(self._inner)
+
+    def __enter__(self) -> Self:
+        """Open it; returns when the whole network knows."""
+        self._loop.call(self._inner.__aenter__())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Acknowledge what was yielded; the subscription stays."""
+        self._loop.call(self._inner.close())
+
+    @property
+    def offset(self) -> client.Offset:
+        """Behind the item that was yielded last."""
+        return self._inner.offset
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Item:
+        return self.get()
+
+    def get(self, seconds: float | None = None) -> Item:
+        """The next item; a TimeoutError if none comes in time, a ClosedError after the end."""
+        return self._loop.call(self._inner.get(seconds))
+
+
 class Bus:
     """A connection to the network; see `sapwood.runtime.client.Bus`."""
 
@@ -257,7 +299,7 @@ class Bus:
         payload: bytes = b"",
         *,
         expires_in: float | None = None,
-        confirm: bool = False,
+        confirm: Confirm = False,
     ) -> NotificationId:
         """Publish; waits only while the network takes nothing more, or for the confirmation."""
         return self._loop.call(
@@ -268,6 +310,7 @@ class Bus:
         """Wait until the broker has accepted everything published so far."""
         self._loop.call(self._inner.flush())
 
+    @overload
     def subscribe(
         self,
         filter: Filter | str,
@@ -275,10 +318,41 @@ class Bus:
         buffer: int = 10_000,
         settle: bool = True,
         gaps: bool = True,
-    ) -> Subscription:
-        """A subscription, to be used in a with statement: then it begins."""
+        durable: None = None,
+    ) -> Subscription: ...
+
+    @overload
+    def subscribe(
+        self, filter: Filter | str, *, durable: str, start: client.Offset | None = None
+    ) -> DurableSubscription: ...
+
+    def subscribe(
+        self,
+        filter: Filter | str,
+        *,
+        buffer: int = 10_000,
+        settle: bool = True,
+        gaps: bool = True,
+        durable: str | None = None,
+        start: client.Offset | None = None,
+    ) -> Subscription | DurableSubscription:
+        """A subscription, to be used in a with statement: then it begins.
+
+        With the name of a `durable` one, the broker keeps what matches, also while nobody reads.
+        """
+        if durable is not None:
+            kept = self._inner.subscribe(filter, durable=durable, start=start)
+            return DurableSubscription(self._loop, kept)
         inner = self._inner.subscribe(filter, buffer=buffer, settle=settle, gaps=gaps)
         return Subscription(self._loop, inner)
+
+    def durables(self) -> tuple[MailboxState, ...]:
+        """All durable subscriptions at this broker that are one's own."""
+        return self._loop.call(self._inner.durables())
+
+    def drop_durable(self, name: str) -> None:
+        """End a durable subscription, with all that it keeps."""
+        self._loop.call(self._inner.durable(name).drop())
 
     def advertise(self, filter: Filter | str) -> str:
         """Say what will be published; returns a name under which it can be taken back."""

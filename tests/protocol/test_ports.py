@@ -23,11 +23,13 @@ from sapwood.protocol.ports import (
     Disconnected,
     DriverEffect,
     DriverEvent,
+    DropMailbox,
     Hint,
     Machine,
     Reload,
     SecretVerified,
     Stop,
+    Synced,
     Unsent,
     Write,
 )
@@ -41,6 +43,8 @@ EVENTS: list[DriverEvent] = [
     Tick(),
     SecretVerified(1, is_right=True),
     Reload(NodeConfig(id="B1")),
+    Synced(1),
+    DropMailbox("d1"),
     Stop(),
     ChangeRequested(1, ("A", "B"), ("A", "C")),
 ]

@@ -44,6 +44,10 @@ class Benchmark(NamedTuple):
 
 
 BENCHMARKS: dict[str, Benchmark] = {
+    "durable": Benchmark(
+        "a disk spool on one link and a durable subscriber, beside memory",
+        "sapwood.bench.durable",
+    ),
     "matching": Benchmark(
         "the matching engine beside a naive scan and the counting algorithm",
         "sapwood.bench.matching",

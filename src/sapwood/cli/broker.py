@@ -25,6 +25,10 @@ Routing = Annotated[
 AccountsFile = Annotated[
     Path | None, typer.Option("--accounts", help="Who may log in, and do what.", metavar="FILE")
 ]
+SpoolOption = Annotated[
+    str | None,
+    typer.Option("--spool", help="Keep what was accepted in memory or on disk.", metavar="WHERE"),
+]
 Insecure = Annotated[
     bool, typer.Option("--insecure", help="Listen beyond this machine without TLS.")
 ]
@@ -64,6 +68,7 @@ def broker(  # noqa: PLR0913 - one parameter for each option of the command
     trace: Annotated[
         Path | None, typer.Option(help="Leave a trace in this directory.", metavar="DIR")
     ] = None,
+    spool: SpoolOption = None,
     admin: Annotated[
         str | None, typer.Option(help="Where the admin endpoint listens.", metavar="HOST:PORT")
     ] = None,
@@ -88,6 +93,7 @@ def broker(  # noqa: PLR0913 - one parameter for each option of the command
         "routing": routing,
         "data": None if data is None else str(data),
         "trace.directory": None if trace is None else str(trace),
+        "durability.spool": spool,
         "admin": admin,
         "token": token,
         "accounts": None if accounts is None else str(accounts),

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -40,6 +40,10 @@ def publish(
         float | None,
         typer.Option(help="With -: so many a second at most.", metavar="N", min=0.001),
     ] = None,
+    durable: Annotated[
+        bool,
+        typer.Option("--durable", help="Wait until the broker has it on disk."),
+    ] = False,
 ) -> int:
     """Publish a notification, or those that come on standard input.
 
@@ -48,7 +52,7 @@ def publish(
     """
     data = _payload(payload)
     if words == ["-"]:
-        return run_client(_publish_lines(server, data, rate))
+        return run_client(_publish_lines(server, data, rate, durable))
     if rate is not None:
         raise typer.BadParameter("--rate is for notifications from stdin: write - for them")
     if not words and payload is None:
@@ -56,7 +60,7 @@ def publish(
     notification = Notification(parse_attributes(words or []), data)
     if told := text_notice(words or []):
         notice(told)
-    print_json({"id": run_client(_publish_one(server, notification))})
+    print_json({"id": run_client(_publish_one(server, notification, durable))})
     return ExitStatus.DONE
 
 
@@ -67,13 +71,18 @@ def _payload(path: Path | None) -> bytes:
         raise typer.BadParameter(f"--payload {path}: {problem.strerror}") from None
 
 
-async def _publish_one(servers: list[str], notification: Notification) -> str:
+async def _publish_one(servers: list[str], notification: Notification, durable: bool) -> str:
     async with open_bus(servers) as bus:
-        return str(await bus.publish(notification, confirm=True))
+        confirm: Literal["broker", "durable"] = "durable" if durable else "broker"
+        return str(await bus.publish(notification, confirm=confirm))
 
 
-async def _publish_lines(servers: list[str], payload: bytes, rate: float | None) -> int:
+async def _publish_lines(
+    servers: list[str], payload: bytes, rate: float | None, durable: bool
+) -> int:
     async with open_bus(servers) as bus:
+        if durable:
+            bus.check_durable()  # what is accepted there is on disk
         try:
             await _publish_all(bus, payload, rate)
         finally:

@@ -22,6 +22,7 @@ from sapwood.protocol.config import BrokerConfig
 from sapwood.protocol.control import Control
 from sapwood.protocol.core import IMPOSSIBLE, REBIRTH_CHANGED, ParseFilter
 from sapwood.protocol.drops import Drop
+from sapwood.protocol.durable.door import MailboxDoor
 from sapwood.protocol.effects import Effect, Reborn, Send
 from sapwood.protocol.events import (
     ClientAway,
@@ -190,6 +191,7 @@ class Broker(Control):
             self.waves,
             self.settling,
             Surveying(self, self.waves),
+            MailboxDoor(self),
             self.gaps,
             self.leaving,
             self.turning,
@@ -294,6 +296,7 @@ class Broker(Control):
         for name, one in self.neighbours.items():
             if one.in_tree or name == self.joining:
                 self.forwarding.open(name, everything=self.gets_everything(name))
+        self.keep_only_for(self.restoration.late)
         self.forwarding.shares_publishers = not self.fences
         if self.wishes is not None:
             self.wishes = Wishes()

@@ -19,6 +19,7 @@ from sapwood.filters.values import Value
 from sapwood.protocol.clients import ADVERTISED, SUBSCRIBED, Clients
 from sapwood.protocol.config import BrokerConfig
 from sapwood.protocol.drops import Drop, Drops
+from sapwood.protocol.durable.settings import MAILBOX
 from sapwood.protocol.effects import Effect, Record, Send
 from sapwood.protocol.fences import Fences
 from sapwood.protocol.forwarding import Forwarding, SharedHeads
@@ -76,6 +77,8 @@ class Core:
         self.neighbours = Neighbours()
         self.clients = Clients()
         self.fences = Fences()
+        self.kept_for: dict[str, None] = {}
+        """Neighbours from before a restart whose wishes are not known: they get everything."""
         self.advertisements = RoutingTable()
         self.subscriptions = RoutingTable(self.scope)
         self.forwarding = Forwarding(config.remembered_max, self.heads)
@@ -135,6 +138,8 @@ class Core:
         if source not in self.clients:
             return ""
         accounts = self.config.accounts
+        if self.clients.has_feature(source, MAILBOX):
+            accounts = None  # whoever opened it was asked
         reason = "" if accounts is None else accounts.claim_refusal(source, kind, filter)
         return reason or self.clients.excess(source, kind, entry_id, filter, self.config.claims_max)
 
@@ -223,7 +228,7 @@ class Core:
         """A neighbour is in the tree: it gets notifications, and is owed what others want."""
         self.direct()
         neighbour = self.neighbours[name]
-        self.forwarding.open(name, everything=neighbour.is_flooded)
+        self.forwarding.open(name, everything=self.gets_everything(name))
         if self.config.spreads_advertisements:
             self.advertisements.open(name, self.config.advertisement_routing)
         self.subscriptions.open(name, neighbour.sends)
@@ -232,7 +237,7 @@ class Core:
         """A neighbour has lost what it was told: it is owed everything anew."""
         self.direct()
         neighbour = self.neighbours[name]
-        self.forwarding.open(name, everything=neighbour.is_flooded)
+        self.forwarding.open(name, everything=self.gets_everything(name))
         self.subscriptions.switch(name, neighbour.sends)
         for table in self.tables:
             table.renew(name)
@@ -241,14 +246,33 @@ class Core:
         """A neighbour has said how this broker learns what to send to it."""
         neighbour = self.neighbours[name]
         neighbour.receives = receives
-        everything = self.gets_everything(name)
-        if self.forwarding.neighbours.get(name) != everything:
-            self.forwarding.open(name, everything=everything)
+        if self.forwarding.neighbours.get(name) != self.gets_everything(name):
+            self.forwarding.open(name, everything=self.gets_everything(name))
         return self.tell_all() if self.direct() else []
 
     def gets_everything(self, name: str) -> bool:
-        """Whether a neighbour gets every notification, whatever it has said that it wants."""
-        return self.neighbours[name].is_flooded
+        """Whether a neighbour gets every notification: it wants that, or nobody knows."""
+        neighbour = self.neighbours.get(name)
+        return name in self.kept_for or (neighbour is not None and neighbour.is_flooded)
+
+    def keep_for(self, name: str) -> None:
+        """What a neighbour wants is not known, and it must miss nothing: keep everything for it."""
+        self.kept_for[name] = None
+        self.forwarding.open(name, everything=True)
+
+    def keep_no_more(self, name: str) -> None:
+        """It is known again, or the neighbour is not waited for any longer."""
+        self.kept_for.pop(name, None)
+        if self.neighbours.is_in_tree(name):
+            self.forwarding.open(name, everything=self.gets_everything(name))
+        else:
+            self.forwarding.close(name)
+
+    def keep_only_for(self, late: Iterable[str]) -> None:
+        """Keep everything for nobody but those who are late, whatever was noted."""
+        self.kept_for = {name: None for name in late if name in self.kept_for}
+        for name in self.kept_for:
+            self.forwarding.open(name, everything=True)
 
     def is_deaf_to(self, source: str) -> bool:
         """Whether what a source wants is ignored: a neighbour that gets everything now."""
@@ -259,7 +283,8 @@ class Core:
         """A neighbour is gone, and all it wanted; it is owed nothing any more."""
         self.subscriptions.close(name)
         self.advertisements.close(name)
-        self.forwarding.close(name)
+        if name not in self.kept_for:
+            self.forwarding.close(name)
         self.forget(name)
 
     def told_subscriptions(self) -> dict[str, str]:

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from sapwood.protocol.durable.messages import Mailbox
 from sapwood.protocol.messages import AdoptedStream, Message, SpooledRun
 from sapwood.protocol.ports import Hint
 from sapwood.protocol.stabilize.beacon import Beacon
@@ -150,6 +151,13 @@ class Adopted(_Effect, frozen=True):
     clients: tuple[Adoptee, ...]
 
 
+class AskMailbox(_Effect, frozen=True):
+    """A client asks something about durable subscriptions."""
+
+    client: str
+    asked: Mailbox
+
+
 class Record(_Effect, frozen=True):
     """Write a row into the trace."""
 
@@ -187,5 +195,6 @@ Effect: TypeAlias = (
     | HandOver
     | StayHere
     | Adopted
+    | AskMailbox
     | Record
 )

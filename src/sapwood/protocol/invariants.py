@@ -117,7 +117,11 @@ def _owed(broker: Broker, table: RoutingTable, neighbour: str) -> dict[str, Filt
 def _forwarding_problems(broker: Broker) -> Iterator[str]:
     """Notifications go to neighbours in the tree, everything to those whose edge floods."""
     names = [*broker.neighbours.tree(), broker.joining]
-    expected = {name: broker.gets_everything(name) for name in names if name in broker.neighbours}
+    expected = {
+        name: broker.gets_everything(name)
+        for name in (*names, *broker.kept_for)
+        if name in broker.neighbours or name in broker.kept_for
+    }
     if broker.forwarding.neighbours != expected:
         yield f"notifications are forwarded to {broker.forwarding.neighbours}, not to {expected}"
 

@@ -12,6 +12,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
+from sapwood.protocol.durable.messages import Mailbox, MailboxAnswer
 from sapwood.protocol.naming import MessageBase, Name
 from sapwood.protocol.optimize.edges.messages import EdgeMessage, Number
 from sapwood.protocol.optimize.messages import SwapMessage
@@ -405,6 +406,8 @@ Message: TypeAlias = (
     | ChangeTree
     | TreeChangeProgress
     | TreeChangeEnded
+    | Mailbox
+    | MailboxAnswer
     | ChangeMessage
     | SwapMessage
     | EdgeMessage

@@ -12,14 +12,16 @@ broker and streams there are direct calls: a notification costs no event of its 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Any, ClassVar, Final
 
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.due import is_due
+from sapwood.protocol.durable.keeping import Durability
+from sapwood.protocol.durable.records import Segment
 from sapwood.protocol.effects import Effect, Forward
-from sapwood.protocol.events import BeaconReceived, ChangeRequested, Event, Tick
+from sapwood.protocol.events import ChangeRequested, Event, Tick
 from sapwood.protocol.faults import FAULTS
 from sapwood.protocol.link.admission import Admission
 from sapwood.protocol.link.checking import Checking
@@ -27,20 +29,14 @@ from sapwood.protocol.link.credit import Credit
 from sapwood.protocol.link.dialing import Dialing
 from sapwood.protocol.link.ending import Ending
 from sapwood.protocol.link.flow import Flow
-from sapwood.protocol.link.goodbyes import told_goodbye
 from sapwood.protocol.link.handing import HandingOver
 from sapwood.protocol.link.handshake import (
     PROTOCOL,
     Ack,
-    Check,
-    GivenUp,
     Goodbye,
-    Hello,
     LinkMessage,
-    Ping,
-    Pong,
-    Welcome,
 )
+from sapwood.protocol.link.hearing import hear
 from sapwood.protocol.link.keepalive import Keepalive
 from sapwood.protocol.link.line import Frames, Line, lone_ack
 from sapwood.protocol.link.membership import Membership
@@ -66,15 +62,16 @@ from sapwood.protocol.ports import (
     Disconnected,
     DriverEffect,
     DriverEvent,
+    DropMailbox,
     Reload,
     Restart,
     SecretVerified,
     Stop,
     Stopped,
+    Synced,
     Unsent,
     Write,
 )
-from sapwood.protocol.stabilize.beacon import Beacon
 from sapwood.wire.frames import LINK, NOTIFICATION_TYPES
 from sapwood.wire.scan import only_kind
 
@@ -98,6 +95,7 @@ class Node:
         draw_secret: Callable[[], str],
         *,
         broker: Broker | None = None,
+        journal: Sequence[Segment] = (),
     ) -> None:
         self.config = config
         self.draw_secret = draw_secret
@@ -127,6 +125,8 @@ class Node:
         """How the clients go to a neighbour, before the end."""
         self.stopping: Stopping | None = None
         self.metering = Metering()
+        self.durability: Durability | None = None
+        """What outlives the process, where something does."""
         self.rows = Rows(self)
         self._is_recording = config.recording
         self._effects: list[DriverEffect] = []
@@ -138,6 +138,8 @@ class Node:
         """When everybody is to be looked at again."""
         self.surveys = 0
         self._was_restoring = self.broker.is_restoring
+        if config.durability.is_on:
+            self.durability = Durability(self, journal, draw_secret())
 
     def __repr__(self) -> str:
         return f"<node {self.config.id}.{self.config.session}>"
@@ -148,6 +150,8 @@ class Node:
             return self.receive(event.connection, event.data, now)
         try:
             self.changed = True
+            if self.durability is not None:
+                self.durability.begin(now)
             self.HANDLERS[type(event)](self, event, now)
             return self._finish(now)
         except FAULTS as fault:
@@ -166,7 +170,7 @@ class Node:
             if kind in NOTIFICATION_TYPES:
                 self._frames(line, data, 1, len(data), now)
             elif kind == LINK and (ack := lone_ack(data)) is not None:
-                self._acknowledged(line, ack, now)
+                self.acknowledged(line, ack, now)
             elif line.state is not LineState.CLOSING:
                 self._read(line, data, now)
             return self._finish(now)
@@ -185,6 +189,8 @@ class Node:
 
     def _finish(self, now: float) -> list[DriverEffect]:
         """What an event came to."""
+        if self.durability is not None:
+            self.durability.finish(now)
         if self._to_flush:
             self._flush_all(now)
         if self.changed or self._was_restoring:
@@ -226,6 +232,11 @@ class Node:
             part.forget_everything()
 
     @property
+    def kept_clients(self) -> tuple[str, ...]:
+        """The durable subscriptions, as clients that have no peer."""
+        return () if self.durability is None else self.durability.mailboxes.clients
+
+    @property
     def is_stopping(self) -> bool:
         """Whether this broker is about to end."""
         return self.stopping is not None
@@ -254,6 +265,7 @@ class Node:
             self.admission.next_at,
             self.dialing.next_at,
             self.ending.next_at,
+            None if self.durability is None else self.durability.next_at,
         ):
             if at is not None and at < first:
                 first = at
@@ -265,7 +277,10 @@ class Node:
 
     # Lines
 
-    def _connected(self, event: Connected, now: float) -> None:
+    def connected(self, event: Connected, now: float) -> None:
+        """A connection is there."""
+        if event.dial and self.durability is not None and self.durability.defers_dial(event):
+            return
         part = self.dialing if event.dial else self.admission
         line = part.connected(event, now)
         if line is None:
@@ -276,6 +291,8 @@ class Node:
     def _disconnected(self, event: Disconnected, now: float) -> None:
         line = self.lines.pop(event.connection, None)
         if line is None:
+            if self.durability is not None:
+                self.durability.gone(event.connection)
             return
         was_calling = line.state is LineState.CALLING
         line.advance("end")
@@ -341,7 +358,7 @@ class Node:
             if type(piece) is Frames:
                 self._frames(line, *piece, now)
             else:
-                self._said(line, piece, now)  # type: ignore[arg-type]
+                hear(self, line, piece, now)  # type: ignore[arg-type]
         if line.problem:
             self.close(line, Goodbye(PROTOCOL, line.problem), now)
 
@@ -357,11 +374,13 @@ class Node:
             self.rows.published(peer, data, frames, size, now)
         self.metering.came(peer, data, frames, now + self.broker.skew)
         is_due = peer.channel.count(frames, size)
+        if self.durability is not None:
+            self.durability.came(peer, data, frames, size)
         try:
             effects = self.broker.receive(peer.name, data, now)
         except Exception as problem:  # noqa: BLE001 - whatever it is, the state is wrong
             effects = self.broker.fault(problem, now)
-        if len(effects) == 1 and type(effects[0]) is Forward:
+        if len(effects) == 1 and type(effects[0]) is Forward and self.durability is None:
             self._pass_on(effects[0], peer, now)
         elif effects:
             self.carry_out(effects, now, peer)
@@ -373,38 +392,8 @@ class Node:
         elif peer.name not in self._to_acknowledge:
             self.owe_ack(peer, now)
 
-    def _said(self, line: Line, message: LinkMessage, now: float) -> None:
-        """The other end said something about the connection."""
-        kind = type(message)
-        state = line.state
-        self.changed = self.changed or kind in (Hello, Welcome)
-        if not line.advance(kind.__name__):
-            when = "before" if state is LineState.GREETING else "after"
-            what = f"{kind.__name__} {when} the handshake"
-            what += "; begin with Hello" if state is LineState.GREETING else ""
-            self.close(line, Goodbye(PROTOCOL, what), now)
-        elif kind is Ack:
-            self._acknowledged(line, message, now)  # type: ignore[arg-type]
-        elif kind is GivenUp:
-            self.overflow.given_up_there(line, message, now)  # type: ignore[arg-type]
-        elif kind is Check:
-            self.checking.heard(line, message, now)  # type: ignore[arg-type]
-        elif kind is Ping:
-            self.say(line, Pong(message.number), now)  # type: ignore[union-attr]
-        elif kind is Pong:
-            self.orders.answered(line, message.number, now)  # type: ignore[union-attr]
-        elif kind is Beacon:
-            if line.peer is not None and not line.peer.is_client:
-                self.bring(BeaconReceived(line.peer.name, message), now)  # type: ignore[arg-type]
-        elif kind is Hello:
-            self.admission.hello(line, message, now)  # type: ignore[arg-type]
-        elif kind is Welcome:
-            self.dialing.welcome(line, message, now)  # type: ignore[arg-type]
-            self.dialing.tick(now)
-        else:
-            told_goodbye(self, line, message, state, now)  # type: ignore[arg-type]
-
-    def _acknowledged(self, line: Line, ack: Ack, now: float) -> None:
+    def acknowledged(self, line: Line, ack: Ack, now: float) -> None:
+        """The other end has got something, or gives credit."""
         peer = line.peer
         if peer is None:
             return
@@ -420,6 +409,8 @@ class Node:
             peer.progress_at = now  # it owes nothing: what is sent by this credit has its own time
         if self._is_recording:
             self.rows.delivered(peer, runs, now)
+        if self.durability is not None:
+            self.durability.released(peer, runs)
         if peer.holds:
             for freed in self.flow.drained(peer):
                 self.acknowledge(freed, now)
@@ -477,13 +468,14 @@ class Node:
 
     def _forward(self, effect: Forward, source: Peer | None, now: float) -> None:
         data, count, peers = effect.data, effect.count, self.peers
+        position = 0 if self.durability is None else self.durability.forward(effect, now)
         for name in effect.destinations:
             peer = peers.get(name)
             if peer is None:
                 continue
             try:
                 channel = peer.channel
-                given_up = channel.push(data, count)
+                given_up = channel.push(data, count, 0 if peer.is_client else position)
                 self._to_flush[name] = None
                 peer.frames_out += count
                 peer.bytes_out += len(data)
@@ -550,8 +542,9 @@ class Node:
 
     def _tick(self, event: Tick, now: float) -> None:
         self._do_guarded(self._acknowledge_due, now)
-        for part in (self.keepalive, self.admission, self.dialing):
-            self._do_guarded(part.tick, now)
+        for part in (self.keepalive, self.admission, self.dialing, self.durability):
+            if part is not None:
+                self._do_guarded(part.tick, now)
         congested = tuple(self.flow.congested)
         if is_due(self._look_at, now, TICK_SECONDS):
             self._look_at = now + TICK_SECONDS
@@ -586,13 +579,19 @@ class Node:
             goodbye = Goodbye(PROTOCOL, "sent more than it was given credit for")
             self.close(peer.line, goodbye, now)
 
+    def _keep(self, event: Synced | DropMailbox, now: float) -> None:
+        if self.durability is not None:
+            self.durability.take(event, now)
+
     HANDLERS: ClassVar[dict[type, Callable[[Any, Any, float], None]]] = {
-        Connected: _connected,
+        Connected: connected,
         Disconnected: _disconnected,
         DialFailed: lambda self, event, now: self.dialing.failed(event, now),
         Unsent: lambda self, event, now: self.overflow.unsent(event, now),
         Tick: _tick,
         SecretVerified: lambda self, event, now: self.admission.verified(event, now),
+        Synced: _keep,
+        DropMailbox: _keep,
         Reload: reload,
         Stop: lambda self, event, now: self.ending.begin(now),
         ChangeRequested: bring,

@@ -8,6 +8,8 @@ import msgspec
 
 from sapwood.protocol.accounts import Accounts
 from sapwood.protocol.config import BrokerConfig
+from sapwood.protocol.durable.settings import DURABLE, DurabilitySettings
+from sapwood.protocol.link.channel import ChannelLimits
 from sapwood.protocol.link.handshake import CHECKS, NEVER, SILENCE_SECONDS_MAX, said_routing
 from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.neighbours import EDGES, MOVES, REFRESH, RESTART, refresh_features
@@ -78,6 +80,7 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     tree: TreeSettings = TreeSettings()
     optimization: OptimizationSettings = OFF
     edges: EdgeRoutingSettings = FIXED
+    durability: DurabilitySettings = DurabilitySettings()
     raises_faults: bool = True
     """Whether an exception where there must be none is raised, as tests and simulations want it. A
     live broker takes it for a fault of its own state, which it mends, or of a stream, which begins
@@ -108,17 +111,27 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
         """What a peer may cost."""
         return self.client if is_client else self.link
 
+    def channel_limits(self, *, is_client: bool) -> ChannelLimits:
+        """How much a stream may hold: between brokers as much as is kept on disk, if it is."""
+        limits = self.limits(is_client=is_client).channel()
+        if is_client or not self.durability.is_on:
+            return limits
+        return msgspec.structs.replace(limits, buffer_bytes=self.durability.link_bytes)
+
     def features(self, *, is_client: bool) -> tuple[str, ...]:
         """What this node can do beyond the first release, with clients or with brokers.
 
         Clients compare by digests, however brokers refresh each other.
         """
         scheme = self.stabilization.refresh
+        durable = (DURABLE,) if self.durability.is_on else ()
         if is_client:
-            return (CHECKS, MOVES) if scheme == "off" else (CHECKS, REFRESH, MOVES)
+            refresh = () if scheme == "off" else (REFRESH,)
+            return (CHECKS, *refresh, MOVES, *durable)
         tree = (BEACONS,) if self.tree.protocol == BEACONS else ()
         swaps = (SWAPS,) if self.optimization.is_on else ()
-        return (RESTART, CHECKS, *tree, *refresh_features(scheme), MOVES, EDGES, *swaps)
+        own = (RESTART, CHECKS, *tree, *refresh_features(scheme), MOVES, EDGES, *swaps)
+        return (*own, *durable)
 
     def refresh_seconds(self, *, is_client: bool) -> float:
         """How often tables are compared, with clients or with brokers; zero for never."""

@@ -85,6 +85,18 @@ class Reload(_Event, frozen=True):
     """A `NodeConfig`, of which the rest is not looked at."""
 
 
+class Synced(_Event, frozen=True):
+    """What was written into the journal is on disk, up to a position (`Sync`)."""
+
+    position: int
+
+
+class DropMailbox(_Event, frozen=True):
+    """End a durable subscription, with all that is kept for it."""
+
+    name: str
+
+
 class Stop(_Event, frozen=True):
     """End in an orderly way; the last effect will be `Stopped`."""
 
@@ -96,6 +108,8 @@ DriverEvent: TypeAlias = (
     | DialFailed
     | Unsent
     | SecretVerified
+    | Synced
+    | DropMailbox
     | Tick
     | Reload
     | Stop
@@ -144,6 +158,26 @@ class VerifySecret(_Effect, frozen=True):
     connection: int
     hashes: tuple[str, ...]
     secret: str
+
+
+class Append(_Effect, frozen=True):
+    """Write bytes at the end of the journal; nobody relies on them before they are `Synced`."""
+
+    data: bytes
+    segment: int = 0
+    """If the bytes begin a segment: its number; else they go behind the last ones."""
+
+
+class Sync(_Effect, frozen=True):
+    """Bring all that was written to disk; answer with `Synced` and the position given here."""
+
+    position: int
+
+
+class Trim(_Effect, frozen=True):
+    """Remove the segments of the journal before this one, which is on disk."""
+
+    segment: int
 
 
 class Row(_Effect, frozen=True):
@@ -245,6 +279,9 @@ DriverEffect: TypeAlias = (
     | Abort
     | Dial
     | VerifySecret
+    | Append
+    | Sync
+    | Trim
     | Row
     | ClientOrder
     | Joined

@@ -13,16 +13,26 @@ import ssl
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from sapwood.errors import ListenError, RefusedError, UnreachableError
+from sapwood.errors import (
+    ConfigurationError,
+    JournalError,
+    ListenError,
+    RefusedError,
+    UnreachableError,
+)
 from sapwood.protocol.accounts import Accounts
+from sapwood.protocol.durable.messages import MailboxState
 from sapwood.protocol.link.line import HANDSHAKE_SECONDS
 from sapwood.protocol.node import Node
 from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.ports import (
+    Append,
     ClientOrder,
+    DropMailbox,
     Joined,
     JoinFailed,
     Note,
@@ -33,6 +43,9 @@ from sapwood.protocol.ports import (
     Row,
     Stop,
     Stopped,
+    Sync,
+    Synced,
+    Trim,
     VerifySecret,
 )
 from sapwood.runtime.address import Address, parse_address, parse_admin
@@ -46,6 +59,7 @@ from sapwood.runtime.config.node import node_config
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.data_directory import DataDirectory
 from sapwood.runtime.driver import Driver
+from sapwood.runtime.journal_files import JournalFiles
 from sapwood.runtime.logs import Log, Write
 from sapwood.runtime.tls import (
     admin_uses_tls,
@@ -89,6 +103,9 @@ class Server:
         self.accounts = read_accounts(settings.accounts)
         self._data = DataDirectory(settings, lambda text: tell(f"broker {settings.id}: {text}"))
         session = self._data.next_session()
+        self._journal = make_journal(settings, self._journal_synced, self._journal_failed)
+        self.failure: JournalError | None = None
+        """Why this broker cannot go on, if so."""
         self.node = self._new_node(session)
         self._tls = server_context(settings.tls)
         self.driver = Driver(self.node, self.clock, self._do, client_context(settings.tls))
@@ -113,6 +130,8 @@ class Server:
             Note: lambda note: self.log.note(note.level, note.event, note.fields),
             VerifySecret: self.verifier.verify,
         }
+        if self._journal is not None:
+            self._effects |= dict.fromkeys((Append, Sync, Trim), self._journal.do)
 
     @property
     def address(self) -> Address | None:
@@ -124,7 +143,9 @@ class Server:
 
     async def start(self) -> None:
         """Listen, and begin to join."""
-        loop = asyncio.get_running_loop()
+        loop = self._loop = asyncio.get_running_loop()
+        if self._journal is not None:
+            self._journal.start()
         self._first = {text: loop.create_future() for text in self.settings.join}
         if self.tracer is not None:
             self.tracer.start(self.clock.now())
@@ -169,8 +190,13 @@ class Server:
         return self._status.take(self.address, self.clock.now())
 
     async def ended(self) -> None:
-        """Wait until the node has said everything: it was stopped, or asked to leave."""
+        """Wait until the node has said everything: it was stopped, or asked to leave.
+
+        A JournalError if it cannot go on because of its journal.
+        """
         await self._stopped.wait()
+        if self.failure is not None:
+            raise self.failure
 
     async def stop(self) -> None:
         """End in an orderly way."""
@@ -195,6 +221,8 @@ class Server:
             self._server.close()
         await self.driver.close()
         self.verifier.close()
+        if self._journal is not None:
+            await asyncio.to_thread(self._journal.close)
         if self.tracer is not None:
             await asyncio.to_thread(self.tracer.close, self.clock.now())
         if self.admin is not None:
@@ -218,9 +246,13 @@ class Server:
         """Begin a new session in this process: the state of the old one was impossible."""
         self._tell(f"broker {self.settings.id}: begins a new session: {effect.reason}")
         self.log.note("error", "new session", {"reason": effect.reason})
+        if self._journal is not None:
+            self._journal.close()
         self.node = self._new_node(self._data.next_session())
         self._status = StatusTaker(self.node, self.settings, self._rates, self.tracer)
         self.driver.replace(self.node)
+        if self._journal is not None:
+            self._journal.start()
 
     def _config(self, session: int) -> NodeConfig:
         data = self._data
@@ -228,7 +260,19 @@ class Server:
         return node_config(self.settings, session, *kept, self.accounts)
 
     def _new_node(self, session: int) -> Node:
-        return Node(self._config(session), Random(), secrets.token_hex)
+        journal = [] if self._journal is None else self._journal.open()
+        return Node(self._config(session), Random(), secrets.token_hex, journal=journal)
+
+    def _journal_synced(self, position: int) -> None:
+        """Called from the thread of the journal."""
+        with suppress(RuntimeError):  # the loop is closed: nobody is told any more
+            self._loop.call_soon_threadsafe(self.driver.bring, Synced(position))
+
+    def _journal_failed(self, reason: str) -> None:
+        """Accepted means kept: a broker that cannot write does not go on. From that thread, too."""
+        self.failure = JournalError(f"broker {self.settings.id}: {reason}; make room, and start it")
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._stopped.set)
 
     def _record(self, row: Row) -> None:
         if self.tracer is not None:
@@ -250,6 +294,15 @@ class Server:
             first.set_exception(RefusedError(effect.reason, effect.code))
         else:
             self._tell(f"broker {self.settings.id}: {effect.reason} (trying again)")
+
+    def _list_durables(self) -> list[MailboxState]:
+        kept = self.node.durability
+        return [] if kept is None else kept.mailboxes.states(self.clock.now())
+
+    def _drop_durable(self, name: str) -> bool:
+        is_there = any(one.name == name for one in self._list_durables())
+        self.driver.bring(DropMailbox(name))
+        return is_there
 
     # Listening
 
@@ -277,7 +330,7 @@ class Server:
 
     async def _start_admin(self, address: Address) -> None:
         from sapwood.runtime.admin.door import Door  # noqa: PLC0415 - a web server, if one is wanted
-        from sapwood.runtime.admin.endpoint import Admin  # noqa: PLC0415 - the same
+        from sapwood.runtime.admin.endpoint import Admin, Durables  # noqa: PLC0415 - the same
 
         spoil = self._spoil
         self.admin = Admin(
@@ -285,6 +338,7 @@ class Server:
             None if spoil is None else lambda asked: spoil(self.node, asked),
             Door(self.settings.id, lambda: self.accounts, self.verifier, self.settings.admin_hosts),
             lambda: why_not_ready(self.node),
+            Durables(self._list_durables, self._drop_durable),
         )
         tls = self.settings.tls if admin_uses_tls(self.settings, address) else None
         await self.admin.start(address, tls)
@@ -304,6 +358,20 @@ class Server:
         while True:
             await asyncio.sleep(TRACE_SECONDS)
             tracer.tick(self.clock.now())
+
+
+def make_journal(
+    settings: Settings, synced: Callable[[int], None], failed: Callable[[str], None]
+) -> JournalFiles | None:
+    """What writes the journal of a broker, if it keeps one."""
+    if not settings.durability.is_on:
+        return None
+    if not settings.data:
+        raise ConfigurationError(
+            "durability.spool is 'disk', and there is no data directory to keep it in; set data "
+            "(--data)"
+        )
+    return JournalFiles(Path(settings.data) / "journal", synced, failed)
 
 
 def make_log(settings: Settings, write: Write) -> Log:

@@ -7,6 +7,7 @@ from sapwood.protocol.client.outputs import Output, PublicationRefused
 from sapwood.protocol.client.publishing import Publishing
 from sapwood.protocol.client.refreshing import Refreshing
 from sapwood.protocol.client.requests import Requests
+from sapwood.protocol.durable.messages import MailboxAnswer
 from sapwood.protocol.messages import CODEC, Message, Missed, Refused, Repeat, Settled, Surveyed
 from sapwood.protocol.reconfigure.asking import TreeChangeEnded, TreeChangeProgress
 from sapwood.wire.frames import CONTROL, HEADER, HEADER_SIZE
@@ -55,6 +56,8 @@ class Inbound:
             return message if self._requests.goes_on(message.request) else None
         if isinstance(message, TreeChangeEnded):
             return message if self._requests.changed(message.request) else None
+        if isinstance(message, MailboxAnswer):
+            return message if self._requests.mailbox_answered(message.request) else None
         if isinstance(message, Missed):
             gap = Gap(message.count, f"notifications were given up on the link {message.link}")
             self._deliveries.report(gap, message.filters)

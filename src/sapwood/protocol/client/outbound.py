@@ -14,13 +14,14 @@ from sapwood.filters.filter import Filter
 from sapwood.filters.values import Value
 from sapwood.protocol.client.config import SessionConfig
 from sapwood.protocol.client.deliveries import Deliveries, Inbox
-from sapwood.protocol.client.outputs import IndexWanted
+from sapwood.protocol.client.outputs import Accepted, IndexWanted, Unconfirmed
 from sapwood.protocol.client.publishing import Publishing
 from sapwood.protocol.client.refreshing import Refreshing
 from sapwood.protocol.client.requests import OpenRequest, Requests
+from sapwood.protocol.durable.messages import Mailbox
 from sapwood.protocol.faults import FAULTS
 from sapwood.protocol.link.channel import Channel
-from sapwood.protocol.link.handshake import Ping
+from sapwood.protocol.link.handshake import Ping, Welcome
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.states import SessionState
 from sapwood.protocol.messages import CODEC, Advertise, Message, Subscribe
@@ -45,6 +46,10 @@ class Outbound:
         self.requests = Requests()
         self.refreshing = Refreshing(self.name, self.requests)
         self.channel = Channel(config.limits)
+        self.broker = ""
+        """The broker of this session, or the last one."""
+        self.has_journal = False
+        """Whether that broker has on disk what it acknowledges."""
         self._line: Line | None = None
         self._last_ping = 0
         self._effects: list[object] = []
@@ -122,6 +127,12 @@ class Outbound:
         self._send(change)
         return change.request
 
+    def mailbox(self, asked: Mailbox) -> int:
+        """Ask something about durable subscriptions; the number of the request."""
+        message = self.requests.mailbox(asked)
+        self._send(message)
+        return message.request
+
     def ping(self) -> int:
         """Ask the broker whether it is there; the number of the ping. There is a connection."""
         self._last_ping += 1
@@ -163,6 +174,20 @@ class Outbound:
         if self.config.raises_faults:
             raise fault
         self._check_at = -inf
+
+    def _publish_again(self, welcome: Welcome) -> list[object]:
+        """Put publications into a new stream; what the application has to be told of them.
+
+        The broker that had them before may have them in its journal, and says how far: then what is
+        not in it was never taken, and goes to it once more.
+        """
+        before = self.publishing.accepted
+        kept = welcome.published if welcome.id == self.broker else None
+        lost = self.publishing.begin_anew(self.channel, kept)
+        told: list[object] = [Unconfirmed(first, last) for first, last in lost]
+        if kept is not None and self.publishing.accepted > before:
+            told.insert(0, Accepted(self.publishing.accepted))
+        return told
 
     # Sending
 

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from sapwood.protocol.durable.messages import MailboxAnswer
 from sapwood.protocol.messages import Surveyed
 from sapwood.protocol.reconfigure.asking import TreeChangeEnded, TreeChangeProgress
 
@@ -109,6 +110,7 @@ Output: TypeAlias = (
     | Surveyed
     | TreeChangeProgress
     | TreeChangeEnded
+    | MailboxAnswer
     | Ponged
     | Readable
     | IndexWanted

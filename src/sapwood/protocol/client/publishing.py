@@ -7,7 +7,8 @@ A stream to a broker may end with the broker. Publications that were never hande
 then go to the next broker. Those that were, and were not acknowledged, may or may not have
 arrived: repeating them could deliver them twice, so they are counted as *unconfirmed* instead.
 Only a broker that says goodbye because it shuts down has not looked at them: then they go to the
-next broker too.
+next broker too. And one that keeps a journal says how far it has written them down: behind that it
+has taken none, and gets them once more.
 """
 
 from __future__ import annotations
@@ -136,28 +137,35 @@ class Publishing:
         handed = batch.last - max(0, batch.last_frame - self._handed)
         return max(batch.first - 1, handed)
 
-    def begin_anew(self, channel: Channel) -> list[tuple[int, int]]:
+    def begin_anew(self, channel: Channel, kept: int | None = None) -> list[tuple[int, int]]:
         """Put what was never handed over into the next stream: the old one ended with its broker.
+
+        If the broker says which publication is the last that it has `kept`, those up to that are
+        accepted, and it has never taken the others.
 
         Returns the first and last numbers of the publications that are unconfirmed now.
         """
         lost: list[tuple[int, int]] = []
-        kept: list[Batch] = []
+        again: list[Batch] = []
+        if kept is not None:
+            self.accepted = max(self.accepted, min(kept, self.sequence))
         for batch in self._in_flight:
             handed, first = self._last_handed(batch), max(batch.first, self.accepted + 1)
+            if kept is not None:
+                handed = max(batch.first - 1, min(batch.last, self.accepted))
             if first <= handed:
                 self.unconfirmed += handed - first + 1
                 lost.append((first, handed))
                 self.accepted = handed
             if handed < batch.last:
                 data = skip(batch.data, handed + 1 - batch.first)
-                kept.append(Batch(data, handed + 1, batch.last, 0))
+                again.append(Batch(data, handed + 1, batch.last, 0))
         self._in_flight = deque()
         self._handed = 0
-        for batch in kept:
+        for batch in again:
             channel.push(batch.data, batch.last - batch.first + 1)
             self._in_flight.append(batch._replace(last_frame=channel.last))
-        self._in_flight_bytes = sum(len(batch.data) for batch in kept)
+        self._in_flight_bytes = sum(len(batch.data) for batch in again)
         return lost
 
 

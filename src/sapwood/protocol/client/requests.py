@@ -13,8 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
+
 from sapwood.protocol.client.outputs import Answered, RequestRefused
 from sapwood.protocol.due import is_due, past
+from sapwood.protocol.durable.messages import Mailbox
 from sapwood.protocol.messages import (
     Advertise,
     Message,
@@ -31,6 +34,10 @@ UNKNOWN: Final = (
     "the broker was lost while it changed the tree; what it had begun ends by itself: "
     "see how the tree is now"
 )
+
+
+ASK_AGAIN: Final = "the broker was lost before it answered; ask again"
+"""Of a question about durable subscriptions."""
 
 
 class OpenRequest:
@@ -72,6 +79,8 @@ class Requests:
         """Of the tree, that nobody has answered."""
         self._since: dict[int, float] = {}
         """Since when nothing was heard of requests that nobody has answered."""
+        self._mailboxes: dict[int, None] = {}
+        """Questions about durable subscriptions, which may wait as long as they say."""
 
     def __contains__(self, name: object) -> bool:
         """Whether a request is open under a name."""
@@ -118,6 +127,16 @@ class Requests:
         self._surveys[number] = None
         return Survey(number)
 
+    def mailbox(self, asked: Mailbox) -> Mailbox:
+        """Ask something about durable subscriptions, under a number of its own."""
+        number = self._next_number()
+        self._mailboxes[number] = None
+        return msgspec.structs.replace(asked, request=number)
+
+    def mailbox_answered(self, number: int) -> bool:
+        """Note that such a question was answered; whether it was asked."""
+        return self._mailboxes.pop(number, self) is None
+
     def surveyed(self, number: int) -> bool:
         """Note that a survey was answered; whether it was asked for."""
         return self._surveys.pop(number, self) is None
@@ -161,7 +180,7 @@ class Requests:
         else:
             is_news = self._ends.pop(number, None) is not None or self.changed(number)
             if isinstance(said, Refused):  # of a survey, an answer is another message
-                is_news = self.surveyed(number) or is_news
+                is_news = self.surveyed(number) or self.mailbox_answered(number) or is_news
         if not is_news:
             return request, None
         if isinstance(said, Refused):
@@ -181,7 +200,12 @@ class Requests:
         ends, self._ends = self._ends, {}
         changes, self._changes = self._changes, {}
         answers: list[Answered | RequestRefused] = [Answered(one, settled=True) for one in ends]
-        return messages, [*answers, *(RequestRefused(one, UNKNOWN) for one in changes)]
+        mailboxes, self._mailboxes = self._mailboxes, {}
+        return messages, [
+            *answers,
+            *(RequestRefused(one, UNKNOWN) for one in changes),
+            *(RequestRefused(one, ASK_AGAIN) for one in mailboxes),
+        ]
 
     def overdue(self, now: float, patience: float) -> list[Answered | RequestRefused]:
         """What to tell those who have heard nothing for too long; they wait no longer.

@@ -106,8 +106,6 @@ class ClientSession(Outbound):
         super().__init__(config)
         self.deadline = inf
         self.counts: Counter[str] = Counter()  # of faults that were found
-        self.broker = ""
-        """The broker of this session, or the last one."""
         self.advertisements_required = False
         self._inbound = Inbound(self.publishing, self.requests, self.deliveries, self.refreshing)
         self._search = Search(config.servers, random)
@@ -554,7 +552,7 @@ class ClientSession(Outbound):
             self._begin_anew(welcome)
         else:
             self._resume(line, welcome, resumed)
-        self.broker = welcome.id
+        self.broker, self.has_journal = welcome.id, welcome.published is not None
         self.advertisements_required = welcome.advertisements_required
         self.refreshing.welcomed(welcome, now)
         self._check_at = now + self._check_seconds
@@ -592,8 +590,7 @@ class ClientSession(Outbound):
         for message in messages:
             self.channel.push_control(CODEC.encode(message))
         self._effects.append(Online(welcome.id))
-        lost = self.publishing.begin_anew(self.channel)
-        self._effects += [*(Unconfirmed(first, last) for first, last in lost), *answers]
+        self._effects += [*self._publish_again(welcome), *answers]
         if not is_first:
             self.deliveries.change_broker()
             self.deliveries.report(Gap(0, f"{self._gap_reason}; now connected to {welcome.id}"))

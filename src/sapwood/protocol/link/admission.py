@@ -42,6 +42,7 @@ from sapwood.protocol.link.handshake import (
     Resume,
     Welcome,
     algorithm_of,
+    claimed_name,
     common_features,
     common_version,
     refusal,
@@ -239,7 +240,10 @@ class Admission:
     def hello(self, line: Line, hello: Hello, now: float) -> None:
         """Somebody introduces themselves."""
         self.greeting.pop(line.number, None)
-        config = self._node.config
+        config, durability = self._node.config, self._node.durability
+        if durability is not None and durability.is_behind(claimed_name(hello)):
+            durability.defer((line, hello))
+            return
         token = config.token if config.accounts is None else ""
         goodbye = refusal(hello, network=config.network, token=token, routing=config.routing)
         if goodbye is not None:
@@ -505,6 +509,8 @@ class Admission:
             has_moved=is_client
             and (hello.is_astray or any(one.broker != node.config.id for one in hello.resume)),
             streams=hello.streams,
+            journal=hello.journal,
+            mark=next((one for one in hello.kept if one.broker == node.config.id), None),
         )
         peer = node.membership.new_peer(said)
         node.say(line, self._welcome(hello, peer, place, None), now)
@@ -549,6 +555,8 @@ class Admission:
         node, config = self._node, self._node.config
         version = common_version(hello.versions)
         assert version is not None
+        kept = node.durability
+        is_client = peer.is_client
         return Welcome(
             id=config.id,
             session=config.session,
@@ -566,7 +574,10 @@ class Admission:
             routing="" if peer.is_client else config.routing_said,
             refresh=self._refresh_seconds(hello),
             is_expected=peer.name in config.expected,
-            former=0 if peer.is_client else config.former,
+            former=0 if is_client else config.former,
+            journal="" if kept is None or is_client else kept.epoch,
+            kept=None if kept is None or is_client else kept.mark(peer.name),
+            published=kept.published.get(peer.name, 0) if kept and is_client else None,
         )
 
     def _features(self, hello: Hello) -> tuple[str, ...]:

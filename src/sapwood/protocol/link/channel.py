@@ -31,7 +31,7 @@ import msgspec
 
 from sapwood.protocol.faults import FAULTS
 from sapwood.protocol.link.handshake import COUNT_MAX, LINK_CODEC, Ack, Check, GivenUp
-from sapwood.protocol.link.spool import FrameRun, MemorySpool, Spool
+from sapwood.protocol.link.spool import FrameRun, MemorySpool, Spool, without_first
 
 ACK_FRAMES: Final = 64
 """Frames after which an acknowledgement is due at once."""
@@ -92,6 +92,8 @@ class Channel:
         """Frames that came, those given up by the other side included."""
         self.missed = 0
         """Notifications the other side has given up."""
+        self.kept: int | None = None
+        """Of what came: how many frames are written down, where that is waited for."""
         self.withheld = False
         """Whether credit is kept back, since what comes cannot be passed on quickly enough."""
         self.is_held = False
@@ -114,9 +116,12 @@ class Channel:
 
     # Sending
 
-    def push(self, data: bytes, frames: int) -> list[FrameRun]:
-        """Take notifications for the other side; those that had to be given up for them."""
-        self.spool.append(FrameRun(data, frames, len(data)))
+    def push(self, data: bytes, frames: int, position: int = 0) -> list[FrameRun]:
+        """Take notifications for the other side; those that had to be given up for them.
+
+        With a position in the journal, they are not sent before that is on disk.
+        """
+        self.spool.append(FrameRun(data, frames, len(data), position=position))
         if self.spool.size <= self.limits.buffer_bytes:
             return _NOTHING
         return self.shed(int(self.limits.buffer_bytes * _KEPT_SHARE))
@@ -258,7 +263,12 @@ class Channel:
         return done
 
     def inherit(
-        self, before: Channel, keeps: Callable[[bytes], bool], *, is_certain: bool
+        self,
+        before: Channel,
+        keeps: Callable[[bytes], bool],
+        *,
+        is_certain: bool,
+        skipped: int = 0,
     ) -> list[FrameRun]:
         """Take over what a former stream to the same peer kept; return what is lost with it.
 
@@ -266,9 +276,12 @@ class Channel:
         now. What was sent and not acknowledged may have been passed on by the session that died,
         so it is lost, and the peer is told how many they were; unless it is certain that the
         dead session had not looked at it. Of control messages those are taken over, in their
-        places, of which `keeps` says so.
+        places, of which `keeps` says so. The first few notifications are left out that the new
+        session says it has (`skipped`).
         """
         kept, lost = before.spool.hand_over(keeps, sent_too=is_certain)
+        if skipped:
+            kept = without_first(kept, skipped)
         self.spool.discard({run.data for run in kept if run.data is not None and not run.size})
         for run in kept:
             self.spool.append(run)
@@ -340,9 +353,14 @@ class Channel:
     @property
     def owes_ack(self) -> bool:
         """Whether something came that was not acknowledged, or credit is due."""
-        if self.received != self._acknowledged_in:
+        if self.acknowledgeable != self._acknowledged_in:
             return True
         return not self.withheld and self._granted < self._taken + self.window
+
+    @property
+    def acknowledgeable(self) -> int:
+        """How many frames may be acknowledged: those that are kept, where that matters."""
+        return self.received if self.kept is None else self.kept
 
     @property
     def exceeded(self) -> int:
@@ -351,10 +369,10 @@ class Channel:
 
     def ack(self) -> bytes:
         """The acknowledgement of all that came, with credit unless it is withheld."""
-        self._acknowledged_in = self.received
+        self._acknowledged_in = self.acknowledgeable
         if not self.withheld:
             self._granted = max(self._granted, self._taken + self.window)
-        return LINK_CODEC.encode(Ack(self.received, self._granted))
+        return LINK_CODEC.encode(Ack(self._acknowledged_in, self._granted))
 
     # Contradictions
 
@@ -381,6 +399,8 @@ class Channel:
         yield from self.spool.problems(self.sent - self.acknowledged)
         if self.acknowledged > self.sent:
             yield f"{self.acknowledged} frames acknowledged of {self.sent} sent"
+        if self.kept is not None and not (_is_count(self.kept) and self.kept <= self.received):
+            yield f"{self.kept} frames kept of {self.received} received"
         if self._acknowledged_in > self.received:
             yield f"{self._acknowledged_in} frames acknowledged of {self.received} received"
         if self.missed > self.received:

@@ -273,7 +273,8 @@ class Checking:
         node = self._node
         node.derive()
         self.screen(now)
-        for name in [name for name in node.broker.clients if name not in node.peers]:
+        known = {*node.peers, *node.kept_clients}
+        for name in [name for name in node.broker.clients if name not in known]:
             node.bring(ClientDown(name), now)
         for name, neighbour in list(node.broker.neighbours.items()):
             if name not in node.peers:
@@ -349,6 +350,8 @@ class Checking:
         node.bring(Examine(), now)
         for name in list(node.broker.clients):
             node.bring(ClientDown(name), now)
+        if node.durability is not None:
+            node.durability.mailboxes.begin(now)
         self._derive(now)
 
 

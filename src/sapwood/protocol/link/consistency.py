@@ -121,7 +121,8 @@ def _is_late(node: Node, line: Line, now: float | None) -> bool:
 def structure_findings(node: Node, now: float | None) -> Iterator[Finding]:
     """What is kept beside peers and lines follows from them."""
     clients = _sorted(name for name, peer in node.peers.items() if peer.is_client)
-    told = _sorted(node.broker.clients)
+    kept = node.kept_clients
+    told = _sorted(name for name in node.broker.clients if name not in kept)
     if clients != told:
         yield Finding(f"clients are {clients}, to the broker {told}")
     if node.client_count != len(clients):

@@ -304,6 +304,8 @@ class Dialing:
             former=config.former,
             credit=node.credit.initial(is_client=False),
             silence=config.link.silence_seconds,
+            journal="" if node.durability is None else node.durability.epoch,
+            kept=() if node.durability is None else node.durability.marks(),
         )
 
     def failed(self, event: DialFailed, now: float) -> None:
@@ -396,6 +398,8 @@ class Dialing:
             reason = f"version {welcome.version} was never offered; {oldest}-{newest} was"
         elif welcome.routing and algorithm_of(welcome.routing) not in ALGORITHMS:
             reason = f"there is no routing {welcome.routing!r} here"
+        elif self._has_more_by_now(target.hello, welcome):
+            reason = "more has come meanwhile than the hello said"
         code = PROTOCOL
         if not reason and node.broker.turning.excludes(welcome.id, welcome.session):
             reason, code = AMID_CHANGE, BUSY
@@ -419,6 +423,17 @@ class Dialing:
             self._linked(target, "welcome")
         else:
             self._fail(target, "the streams do not fit together", "", False, now)
+
+    def _has_more_by_now(self, hello: Hello, welcome: Welcome) -> bool:
+        """Whether the journal of a broker has come further than the hello said.
+
+        A stream may have begun and ended since; what is sent by the hello would come twice.
+        """
+        durability = self._node.durability
+        if durability is None or welcome.resumed is not None or welcome.id in self._node.peers:
+            return False
+        said = next((one for one in hello.kept if one.broker == welcome.id), None)
+        return said != durability.mark(welcome.id)
 
     def _go_on(
         self,
@@ -482,6 +497,8 @@ class Dialing:
             routing=algorithm_of(welcome.routing),
             expects_us=welcome.is_expected,
             former=welcome.former,
+            journal=welcome.journal,
+            mark=welcome.kept,
         )
         peer = membership.new_peer(said)
         membership.enter(peer, line, welcome.credit, now, place=place)

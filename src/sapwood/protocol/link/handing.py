@@ -77,6 +77,8 @@ def obstacle(node: Node) -> str:
     if len(neighbours) > 1:
         others = ", ".join(sorted(peer.name for peer in neighbours))
         return f"broker {name} is between {others}; only one at the edge of the tree can leave"
+    if node.durability is not None:
+        return f"broker {name} keeps a journal: its clients find it again when it is back"
     if not node.config.hand_over_seconds:
         return f"broker {name} hands nobody over: hand_over_seconds is 0"
     peer = neighbours[0]

@@ -60,6 +60,16 @@ class Resume(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What the broker's `Welcome` gave: it proves that the stream is the sender's."""
 
 
+class JournalMark(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """How far the journal of a broker has come to the sender."""
+
+    broker: Name
+    epoch: str
+    """The name of the journal: a new one begins with 0."""
+    number: Count
+    """Of the last notification from it that the sender has on disk."""
+
+
 class Hello(_LinkMessage, frozen=True, kw_only=True):
     """The side that dialled says who it is."""
 
@@ -108,6 +118,11 @@ class Hello(_LinkMessage, frozen=True, kw_only=True):
     """Of a client: whether a broker may ever have begun one without its being known here."""
     durable: str = ""
     """Reserved: the name of a durable subscription."""
+    journal: str = ""
+    """Of a broker that keeps a journal: its name."""
+    kept: tuple[JournalMark, ...] = ()
+    """Of such a broker: how far the journals of its neighbours have come. It may not know yet whom
+    it has dialled."""
 
 
 class Welcome(_LinkMessage, frozen=True, kw_only=True):
@@ -140,6 +155,13 @@ class Welcome(_LinkMessage, frozen=True, kw_only=True):
     """To a broker: whether it was a neighbour of the sender's session before, to the end."""
     former: Count = 0
     """To a broker: the number of that session; 0 if it is not known."""
+    journal: str = ""
+    """Of a broker that keeps a journal: its name."""
+    kept: JournalMark | None = None
+    """To a broker with a journal: how far that has come."""
+    published: Count | None = None
+    """To a client, of a broker that keeps a journal: the number of the last publication of the
+    client that is in it. What comes behind that one the broker has never taken."""
 
 
 class Goodbye(_LinkMessage, frozen=True):
@@ -234,6 +256,11 @@ FINAL_CODES: Final = frozenset(
     {NO_COMMON_VERSION, WRONG_NETWORK, BAD_CREDENTIALS, ID_IN_USE, WRONG_ROUTING}
 )
 """Reasons that do not go away by trying again."""
+
+
+def claimed_name(hello: Hello) -> str:
+    """What somebody would be called here, whether their id can be a name or not."""
+    return hello.id if hello.role == BROKER else f"{hello.id}.{hello.session}"
 
 
 def common_version(offered: tuple[int, int], spoken: tuple[int, int] = VERSIONS) -> int | None:

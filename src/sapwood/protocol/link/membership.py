@@ -50,7 +50,7 @@ from sapwood.protocol.link.handshake import (
 )
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Introduction, Peer
-from sapwood.protocol.link.placing import LinkPlace
+from sapwood.protocol.link.placing import LinkPlace, known_place
 from sapwood.protocol.messages import CODEC, ClientMoved, ClientsAt, Missed
 from sapwood.protocol.neighbours import RESTART
 from sapwood.protocol.ports import ClientOrder, Remember, Restart
@@ -122,7 +122,10 @@ class Membership:
 
     def new_peer(self, said: Introduction) -> Peer:
         """Somebody with a new stream."""
-        return Peer(said, self._new_channel(is_client=said.is_client))
+        channel = self._new_channel(is_client=said.is_client)
+        if self._node.durability is not None:
+            self._node.durability.prepare(channel)
+        return Peer(said, channel)
 
     def _new_channel(self, *, is_client: bool) -> Channel:
         limits = self.channel_limits(is_client=is_client)
@@ -132,7 +135,7 @@ class Membership:
 
     def channel_limits(self, *, is_client: bool) -> ChannelLimits:
         """How much a stream may hold."""
-        return self._node.config.limits(is_client=is_client).channel()
+        return self._node.config.channel_limits(is_client=is_client)
 
     def resumes(self) -> tuple[Resume, ...]:
         """The streams to neighbours, for a hello to any of them.
@@ -199,8 +202,10 @@ class Membership:
         self._attach(peer, line, 0, credit, now)
         place = place or LinkPlace(peer.in_tree)
         node.bring(self._link(peer.name, peer, place, restarted=bool(restarts)), now)
+        former = before.channel if before is not None and restarts else None
+        skipped = -1 if node.durability is None else node.durability.linked(peer, former)
         if before is not None and restarts:
-            self._inherit(peer, before, now)
+            self._inherit(peer, before, now, skipped)
         if peer.in_tree and before is not None:
             self._report_lost(before, peer, now)
         elif peer.in_tree and had_stream and RESTART not in peer.features:
@@ -240,15 +245,15 @@ class Membership:
         node.client_count = len(clients)
         self._mirror_tree()
         links = {
-            name: self._link(name, one, _known_place(one))
+            name: self._link(name, one, known_place(one))
             for name, one in peers.items()
             if not one.is_client
         }
         away = tuple(name for name in links if peers[name].line is None)
-        node.bring(Roster(tuple(links.values()), away, clients), now)
+        node.bring(Roster(tuple(links.values()), away, clients + node.kept_clients), now)
 
-    def _inherit(self, peer: Peer, before: Peer, now: float) -> None:
-        """What was kept for the former session goes to the new one.
+    def _inherit(self, peer: Peer, before: Peer, now: float, skipped: int) -> None:
+        """What was kept for the former session goes to the new one; the first few it may have.
 
         Of control messages only reports of losses do, and which clients have moved: the others are
         about tables, and those are told anew. A move keeps its place among the notifications, even
@@ -257,8 +262,9 @@ class Membership:
         node = self._node
         if not before.channel.is_sound:
             self._throw_away(before, now)
+        is_certain = before.ended_orderly or skipped >= 0
         lost = peer.channel.inherit(
-            before.channel, _outlives_sessions, is_certain=before.ended_orderly
+            before.channel, _outlives_sessions, is_certain=is_certain, skipped=max(0, skipped)
         )
         node.counts["given_up"] += sum(run.frames for run in lost)
         peer.given_up_seen = peer.channel.given_up
@@ -363,7 +369,10 @@ class Membership:
         peer.ended_orderly, peer.lost_there = False, -1
         peer.channel.withheld = node.credit.is_withheld(peer)
         granted = 0 if is_restoring or line.has_no_credit else None
-        node.rows.delivered(peer, peer.channel.connect(received, credit, granted), now)
+        done = peer.channel.connect(received, credit, granted)
+        node.rows.delivered(peer, done, now)
+        if node.durability is not None:
+            node.durability.released(peer, done)
         node.keepalive.watch(line, now)
         if line.has_no_credit:
             node.acknowledge(peer, now)  # the tables may be restored since that was said
@@ -424,6 +433,8 @@ class Membership:
         node.client_count -= peer.is_client
         node.forget_peer(peer, now)
         self._drop_line(peer, goodbye, now, lingers=is_told)
+        if node.durability is not None and not peer.is_client:
+            node.durability.unlinked(peer)
         abandoned = peer.channel.abandon()
         count = sum(run.frames for run in abandoned)
         node.counts["abandoned"] += count
@@ -559,6 +570,7 @@ class Membership:
         sessions: dict[str, int] = {}
         if node.broker.is_restoring:
             sessions = {name: self._former.get(name, 0) for name in node.config.expected}
+        sessions |= {name: self._former.get(name, 0) for name in node.broker.kept_for}
         for peer in node.peers.values():
             if not peer.is_client and peer.in_tree:
                 sessions[peer.name] = peer.session
@@ -570,11 +582,6 @@ class Membership:
         if remembered != self._remembered:
             self._remembered = remembered
             node.do(remembered)
-
-
-def _known_place(peer: Peer) -> LinkPlace:
-    """What a link is that a broker may have forgotten: with beacons, those decide about it."""
-    return LinkPlace(peer.in_tree, is_held=peer.in_tree and BEACONS in peer.features)
 
 
 def _can_be_shown(peer: Peer) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from sapwood.protocol.due import is_due
 from sapwood.protocol.effects import (
     Adopted,
+    AskMailbox,
     Bar,
     CloseLink,
     Dismiss,
@@ -67,6 +68,8 @@ class Orders:
                 push = peer.channel.push_refusal
             push(CODEC.encode(message))
             node.touch(peer)
+        elif node.durability is not None and effect.destination != node.config.id:
+            node.durability.mailboxes.told(effect.destination, message, now)
         elif effect.destination == node.config.id and isinstance(message, Surveyed | Refused):
             node.admission.surveyed(message, now)
         elif effect.destination == node.config.id and isinstance(message, ChangeEnded):
@@ -149,6 +152,17 @@ class Orders:
     def _dismiss(self, effect: Dismiss, now: float) -> None:
         self._node.membership.dismiss(effect, now)
 
+    def _ask_mailbox(self, effect: AskMailbox, now: float) -> None:
+        node = self._node
+        if node.durability is not None:
+            node.durability.mailboxes.asked(effect.client, effect.asked, now)
+            return
+        reason = (
+            f"broker {node.config.id} keeps no journal, so there are no durable subscriptions; "
+            "set durability.spool to 'disk' there, with a data directory"
+        )
+        self._send(Send(effect.client, Refused(reason, effect.asked.request)), now)
+
     def _reset(self, effect: ResetStream, now: float) -> None:
         self._node.membership.reset(effect, now)
 
@@ -176,5 +190,6 @@ class Orders:
         HandOver: _hand_over,
         StayHere: _stay,
         Adopted: _adopt,
+        AskMailbox: _ask_mailbox,
     }
     """What is done for each kind of effect: code, so that no fault changes it."""

@@ -75,6 +75,8 @@ class Overflow:
             node.checking.contradicts(peer, "a client gives up nothing that it publishes", now)
         else:
             peer.channel.miss(message.count)
+            if node.durability is not None:
+                node.durability.missed(peer, message.count)
             node.owe_ack(peer, now)
             node.bring(NotificationsMissed(peer.name, message.count), now)
 

@@ -18,6 +18,7 @@ from sapwood.protocol.fitting import (
     Parts,
 )
 from sapwood.protocol.link.channel import Channel
+from sapwood.protocol.link.handshake import JournalMark
 from sapwood.protocol.link.line import Line
 
 
@@ -48,6 +49,10 @@ class Introduction(msgspec.Struct, frozen=True, kw_only=True):
     """Of a client: whether its session was at another broker before."""
     streams: int = 0
     """Of a client: how many streams its session had begun before."""
+    journal: str = ""
+    """Of a neighbour: the name of its journal, if it keeps one."""
+    mark: JournalMark | None = None
+    """Of such a neighbour: how far the journal of this broker has come to it."""
 
 
 class Peer:
@@ -82,8 +87,10 @@ class Peer:
         "is_client",
         "is_condemned",
         "is_over",
+        "journal",
         "line",
         "lost_there",
+        "mark",
         "name",
         "order",
         "progress_at",
@@ -103,8 +110,7 @@ class Peer:
         self.is_client = said.is_client
         self.secret = said.secret
         self.in_tree = said.in_tree
-        self.addresses = said.addresses
-        self.features = said.features
+        self.addresses, self.features = said.addresses, said.features
         self.refresh_seconds = said.refresh_seconds
         self.routing = said.routing
         self.expects_us = said.expects_us
@@ -112,6 +118,7 @@ class Peer:
         self.slow_policy = said.slow_policy
         self.has_moved = said.has_moved
         self.streams = said.streams
+        self.journal, self.mark = said.journal, said.mark
         self.line: Line | None = None
         self.away_since: float | None = None
         """When the line was lost; None while there is one."""
@@ -206,8 +213,10 @@ PEER_KINDS: Final[Kinds] = {
     "is_client": FLAG,
     "is_condemned": FLAG,
     "is_over": FLAG,
+    "journal": TEXT,
     "line": (Line, NOTHING),
     "lost_there": COUNT,
+    "mark": (JournalMark, NOTHING),
     "name": TEXT,
     "order": COUNT,
     "progress_at": TIME,

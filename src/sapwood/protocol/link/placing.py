@@ -111,3 +111,8 @@ _PLACES: Final = {place.value: place for place in Place}
 def _place(text: str) -> Place:
     """What another broker says; nothing if it is no place."""
     return _PLACES.get(text, Place.NONE)
+
+
+def known_place(peer: Peer) -> LinkPlace:
+    """What a link is that a broker may have forgotten: with beacons, those decide about it."""
+    return LinkPlace(peer.in_tree, is_held=peer.in_tree and BEACONS in peer.features)

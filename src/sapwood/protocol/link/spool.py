@@ -30,6 +30,8 @@ class FrameRun(NamedTuple):
     first: int = 0
     """Of a part that is given back: how many frames of the data are before it. Its size is about
     its share then."""
+    position: int = 0
+    """In the journal, if there is one: it is not sent before it is on disk."""
 
 
 _DATA: Final = attrgetter("data")
@@ -46,6 +48,8 @@ class Spool(Protocol):
     """Bytes of control messages that are kept."""
     given_up: int
     """Notifications given up so far that the other side does not have."""
+    synced: int
+    """How far the journal is on disk: what has a position behind it waits."""
 
     def append(self, run: FrameRun) -> None:
         """Keep a run, behind all others."""
@@ -127,6 +131,7 @@ class MemorySpool:
         self.size = 0
         self.control_size = 0
         self.given_up = 0
+        self.synced = 0
         self._splits_runs = splits_runs
         self._sent: deque[FrameRun] = deque()
         self._waiting: deque[FrameRun] = deque()
@@ -168,6 +173,9 @@ class MemorySpool:
         taken: list[FrameRun] = []
         while waiting:
             run = waiting.popleft()
+            if run.position > self.synced:
+                waiting.appendleft(run)
+                break
             if run.size:
                 if credit <= 0:
                     waiting.appendleft(run)
@@ -369,8 +377,9 @@ class MemorySpool:
         first = self._sent[0].frames if self._sent else 1
         if not 0 <= self._partly < first:
             yield f"{self._partly} frames acknowledged of the first run, which has {first}"
-        if type(self.given_up) is not int or self.given_up < 0:
-            yield f"{self.given_up} notifications given up"
+        for what, count in (("given up", self.given_up), ("on disk", self.synced)):
+            if type(count) is not int or count < 0:
+                yield f"{count} {what}"
         runs = [*self._sent, *self._waiting, *(self._barred or ())]
         yield from _run_problems(runs)
         size = sum(run.size for run in runs)
@@ -394,6 +403,22 @@ def _run_problems(runs: Sequence[FrameRun]) -> Iterator[str]:
     for what, of, least in (("frames", _FRAMES, 1), ("bytes", _SIZE, 0)):
         if {*map(type, map(of, runs))} != {int} or min(map(of, runs)) < least:
             yield f"a run has less than {least} {what}"
+
+
+def without_first(runs: Sequence[FrameRun], count: int) -> list[FrameRun]:
+    """Runs without so many notifications at the beginning; control messages stay."""
+    kept: list[FrameRun] = []
+    for run in runs:
+        if not count or (run.data is not None and not run.size):
+            kept.append(run)
+        elif run.frames <= count:
+            count -= run.frames
+        else:
+            data = None if run.data is None else skip(run.data, count)
+            frames, size = run.frames - count, len(data or b"")
+            kept.append(FrameRun(data, frames, size, position=run.position))
+            count = 0
+    return kept
 
 
 def _part(run: FrameRun, first: int, end: int) -> FrameRun:

@@ -8,7 +8,8 @@ theirs could not be sent; that is not known if they were still to be told that s
 A broker at the edge of the tree leaves it; one in the middle may be back soon, so its neighbours
 keep its place. Neighbours that it had before its last restart, and that are not back, count: what
 they keep for it is not known to anybody else, and whoever comes back through this broker must find
-those behind it, or they must know that something may be missing.
+those behind it, or they must know that something may be missing. A broker with a journal comes back
+to what it keeps, so it never leaves by itself.
 """
 
 from __future__ import annotations
@@ -77,7 +78,11 @@ class Stopping:
         return self._is_over
 
     def _is_drained(self) -> bool:
-        """Whether those who are connected have all that is theirs."""
+        """Whether those who are connected have all that is theirs, and what was taken is kept."""
+        kept = self._node.durability
+        if kept is not None and kept.journal.is_dirty:
+            kept.journal.sync()
+            return False
         return not any(
             peer.channel.connected and not peer.channel.is_idle
             for peer in self._node.peers.values()
@@ -88,7 +93,8 @@ class Stopping:
         peers = list(node.peers.values())
         in_tree = {peer.name for peer in peers if not peer.is_client and peer.in_tree}
         absent = set(node.broker.restoration.expected()) - in_tree
-        is_leaving = self._has_handed_over() or len(in_tree | absent) <= 1
+        is_edge = len(in_tree | absent) <= 1 and node.durability is None
+        is_leaving = self._has_handed_over() or is_edge
         for peer in peers:
             lost = peer.channel.notifications_waiting
             if node.broker.owes_report(peer.name) or (is_leaving and absent):

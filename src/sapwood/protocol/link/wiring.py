@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from sapwood.protocol.broker import Broker
+from sapwood.protocol.durable.keeping import Durability
 from sapwood.protocol.link.admission import Admission
 from sapwood.protocol.link.credit import Credit
 from sapwood.protocol.link.dialing import Dialing
@@ -48,6 +49,10 @@ def wiring_problems(node: Node) -> Iterator[str]:
         part = getattr(node, name)
         if type(part) is not kind or vars(part).get("_node") is not node:
             yield f"{name} is {part!r}"
+    durability: object = node.durability
+    is_right = type(durability) is Durability if node.config.durability.is_on else not durability
+    if not is_right:
+        yield f"durability is {durability!r}"
     flow: object = node.flow
     if type(flow) is not Flow or not flow.is_about(node.peers):
         yield f"flow is {flow!r}"

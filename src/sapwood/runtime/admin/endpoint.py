@@ -13,6 +13,7 @@ import errno
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import NamedTuple
 
 import msgspec
 import uvicorn
@@ -22,6 +23,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from sapwood.errors import ListenError, SapwoodError
+from sapwood.protocol.durable.messages import MailboxState
 from sapwood.protocol.faults import FAULTS
 from sapwood.runtime.address import Address
 from sapwood.runtime.admin.door import Door
@@ -31,6 +33,13 @@ from sapwood.runtime.config.settings import TlsSettings
 from sapwood.runtime.tls import server_context
 
 Answer = Callable[[Request], Awaitable[Response]]
+
+
+class Durables(NamedTuple):
+    """What can be done with durable subscriptions."""
+
+    list: Callable[[], list[MailboxState]]
+    drop: Callable[[str], bool]
 
 
 class _Server(uvicorn.Server):
@@ -51,6 +60,7 @@ class Admin:
         spoil: Callable[[Mapping[str, str]], list[str]] | None = None,
         door: Door | None = None,
         why_not_ready: Callable[[], str] = lambda: "",
+        durables: Durables | None = None,
     ) -> None:
         self._take_status = take_status
         self._spoil = spoil
@@ -59,6 +69,8 @@ class Admin:
         """Who may ask what; without one, everybody everything."""
         self._why_not_ready = why_not_ready
         """Why the broker does not take part; empty if it does (``readiness``)."""
+        self._durables = durables
+        """The durable subscriptions, if the broker keeps a journal."""
         self.tls: ssl.SSLContext | None = None
         """What it is encrypted with, if it is."""
         self._server: uvicorn.Server | None = None
@@ -117,6 +129,12 @@ class Admin:
                 Route("/readyz", self._readiness),
                 Route("/status", self._guarded(self._status, "read")),
                 Route("/metrics", self._guarded(self._metrics, "read")),
+                Route("/durable", self._guarded(self._durable, "read")),
+                Route(
+                    "/durable/{name:path}",
+                    self._guarded(self._drop_durable, "durable"),
+                    methods=["DELETE"],
+                ),
                 Route("/faults", self._guarded(self._faults, "faults"), methods=["POST"]),
             ]
         )
@@ -150,6 +168,18 @@ class Admin:
         except FAULTS as fault:
             text = f"the state of this broker is wrong, and about to be mended: {fault}\n"
             return PlainTextResponse(text, status_code=503)
+
+    async def _durable(self, request: Request) -> Response:
+        listed = [] if self._durables is None else self._durables.list()
+        return Response(msgspec.json.encode(listed), media_type="application/json")
+
+    async def _drop_durable(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if self._durables is None or not self._durables.drop(name):
+            return PlainTextResponse(
+                f"there is no durable subscription {name!r}; see /durable\n", status_code=404
+            )
+        return PlainTextResponse(f"removed {name}\n")
 
     async def _faults(self, request: Request) -> Response:
         if self._spoil is None:

@@ -14,9 +14,9 @@ from prometheus_client.core import CounterMetricFamily, Metric
 from sapwood.protocol.drops import Drop
 from sapwood.runtime.admin.status import Status
 
-GIVEN_UP: Final = ("given_up", "abandoned")
+GIVEN_UP: Final = ("given_up", "abandoned", "mailbox_given_up")
 """Counts of what was kept for somebody and never reached them: there was no room, or they have
-gone for good."""
+gone for good; or a durable subscription was not read in time."""
 
 DROPPED: Final = (
     Drop.EXPIRED,

@@ -11,11 +11,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Final, Self, Unpack
+from typing import Any, Final, Self, Unpack, overload
 
 from sapwood.errors import (
     ClosedError,
     NetworkError,
+    NotDurableError,
     ParameterError,
     RefusedError,
     UnconfirmedError,
@@ -42,11 +43,19 @@ from sapwood.protocol.client.outputs import (
     Unconfirmed,
 )
 from sapwood.protocol.client.session import ClientSession
+from sapwood.protocol.durable.messages import Mailbox, MailboxAnswer, MailboxState
 from sapwood.protocol.messages import Surveyed
 from sapwood.protocol.reconfigure.asking import TreeChangeEnded, TreeChangeProgress, Wish
 from sapwood.runtime.address import parse_address
+from sapwood.runtime.client.durable import Durable, DurableSubscription, Offset
 from sapwood.runtime.client.environment import completed_options, completed_servers
-from sapwood.runtime.client.options import BusOptions, ConnectOptions, check_options
+from sapwood.runtime.client.options import (
+    BusOptions,
+    Confirm,
+    ConnectOptions,
+    check_confirm,
+    check_options,
+)
 from sapwood.runtime.client.subscription import Subscription
 from sapwood.runtime.client.waiters import Waiters
 from sapwood.runtime.clock import Clock
@@ -105,6 +114,7 @@ class Bus:
             TreeChangeProgress: self._waiters.progressed,
             Failed: self._take_failed,
             IndexWanted: self._take_index_wanted,
+            MailboxAnswer: self._waiters.answered,
             Offline: self._take_offline,
             Online: self._take_online,
             Ponged: self._waiters.ponged,
@@ -263,14 +273,17 @@ class Bus:
         payload: bytes = b"",
         *,
         expires_in: float | None = None,
-        confirm: bool = False,
+        confirm: Confirm = False,
     ) -> NotificationId:
         """Publish; waits only while the network takes nothing more.
 
         With `confirm` it returns when the broker has accepted this notification; a RefusedError
-        if it does not, an UnconfirmedError if it was lost before it answered. With `expires_in`
-        seconds, it is not delivered later than that.
+        if it does not, an UnconfirmedError if it was lost before it answered. With ``"durable"``
+        it returns when the broker has it on disk, with all that it has to do with it; a
+        NotDurableError if the broker keeps no journal. With `expires_in` seconds, it is not
+        delivered later than that.
         """
+        check_confirm(confirm)
         attributes = attributes_of(notification)
         if isinstance(notification, Notification) and not payload:
             payload = notification.payload
@@ -282,6 +295,8 @@ class Bus:
             await self._make_room()
         if self._closed or self._failure is not None or self._opened is None:
             self._check_open()
+        if confirm == "durable":
+            self.check_durable()
         sequence = self._machine.publish(
             attributes, payload, published_at=time.time(), expires_in=expires_in
         )
@@ -289,7 +304,17 @@ class Bus:
             self._schedule_flush()
         if confirm:
             await self._waiters.publication(sequence)
+            if confirm == "durable":
+                self.check_durable()
         return NotificationId(self.name, sequence)
+
+    def check_durable(self) -> None:
+        """A NotDurableError if the broker does not have on disk what it accepts."""
+        if not self._machine.has_journal:
+            raise NotDurableError(
+                f"broker {self.broker or '(none yet)'} keeps no journal, so nothing is durable "
+                "there; set durability.spool to 'disk' at the broker, or use confirm='broker'"
+            )
 
     async def _make_room(self) -> None:
         """Send a batch and let others work; wait while too much is on its way."""
@@ -337,6 +362,7 @@ class Bus:
 
     # Subscribing and advertising
 
+    @overload
     def subscribe(
         self,
         filter: Filter | str,
@@ -344,13 +370,35 @@ class Bus:
         buffer: int = 10_000,
         settle: bool = True,
         gaps: bool = True,
-    ) -> Subscription:
+        durable: None = None,
+    ) -> Subscription: ...
+
+    @overload
+    def subscribe(
+        self, filter: Filter | str, *, durable: str, start: Offset | None = None
+    ) -> DurableSubscription: ...
+
+    def subscribe(
+        self,
+        filter: Filter | str,
+        *,
+        buffer: int = 10_000,
+        settle: bool = True,
+        gaps: bool = True,
+        durable: str | None = None,
+        start: Offset | None = None,
+    ) -> Subscription | DurableSubscription:
         """A subscription, to be used as an async context manager: then it begins.
 
         `buffer` is how many notifications may wait to be read. Without `settle`, it does not wait
         until the whole network knows. Without `gaps`, only notifications are yielded.
+
+        With the name of a `durable` subscription, the broker keeps what matches, also while nobody
+        is connected; it goes on behind what was read last, or at a `start`.
         """
         wanted = filter if isinstance(filter, Filter) else Filter(filter)
+        if durable is not None:
+            return DurableSubscription(self, wanted, durable, start)
         if buffer < 1:
             raise ParameterError(f"is {buffer}; at least 1 notification must fit", "buffer")
         return Subscription(self, wanted, buffer=buffer, settle=settle, gaps=gaps)
@@ -440,6 +488,21 @@ class Bus:
         self._schedule_flush()
         answer: TreeChangeEnded = await self._waiters.change(number, on_progress)
         return answer
+
+    def durable(self, name: str) -> Durable:
+        """A durable subscription, to be read by position."""
+        return Durable(self, name)
+
+    async def durables(self) -> tuple[MailboxState, ...]:
+        """All durable subscriptions at this broker that are one's own."""
+        return (await self.ask_mailbox(Mailbox(request=0, action="list"))).mailboxes
+
+    async def ask_mailbox(self, asked: Mailbox) -> MailboxAnswer:
+        """Ask the broker something about durable subscriptions."""
+        self._check_open()
+        number = self._machine.mailbox(asked)
+        self._schedule_flush()
+        return await self._waiters.mailbox(number)
 
     def has_room(self) -> None:
         """The broker may perhaps send more."""

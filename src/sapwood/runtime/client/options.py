@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable
-from typing import Final, TypedDict
+from typing import Final, Literal, TypeAlias, TypedDict
 
 import msgspec
 
@@ -83,3 +83,13 @@ def check_options(options: BusOptions) -> None:
     for name in (*numbers, "buffer_bytes"):
         if not getattr(options, name) > 0:
             raise ParameterError(f"is {getattr(options, name)}; it must be above zero", name)
+
+
+Confirm: TypeAlias = bool | Literal["broker", "durable"]
+"""Whether a publication is waited for, until the broker has it or until it is on disk there."""
+
+
+def check_confirm(confirm: Confirm) -> None:
+    """A ParameterError if there is no such way to confirm."""
+    if confirm not in (False, True, "broker", "durable"):
+        raise ParameterError(f"is {confirm!r}; it is 'broker' or 'durable'", "confirm")

@@ -14,6 +14,7 @@ from sapwood.protocol.client.outputs import (
     RequestRefused,
     Unconfirmed,
 )
+from sapwood.protocol.durable.messages import MailboxAnswer
 from sapwood.protocol.messages import Surveyed
 from sapwood.protocol.reconfigure.asking import TreeChangeEnded, TreeChangeProgress
 
@@ -44,6 +45,11 @@ class Waiters:
         """Done with the answer to a request."""
         future = self._requests[number] = asyncio.get_running_loop().create_future()
         return future
+
+    async def mailbox(self, number: int) -> MailboxAnswer:
+        """The answer to a question about durable subscriptions."""
+        answer: MailboxAnswer = await self.request(number)
+        return answer
 
     def change(
         self, number: int, on_progress: Callable[[TreeChangeProgress], None] | None
@@ -87,7 +93,9 @@ class Waiters:
         if output.request in self._on_progress:
             self._on_progress[output.request](output)
 
-    def answered(self, output: Answered | RequestRefused | Surveyed | TreeChangeEnded) -> None:
+    def answered(
+        self, output: Answered | RequestRefused | Surveyed | TreeChangeEnded | MailboxAnswer
+    ) -> None:
         """A request was answered."""
         self._on_progress.pop(output.request, None)
         future = self._requests.pop(output.request, None)

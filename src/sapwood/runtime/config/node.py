@@ -65,6 +65,7 @@ def node_config(
         tree=settings.tree,
         optimization=settings.optimization,
         edges=_edges(settings),
+        durability=settings.durability,
         recording=bool(settings.trace.directory),
         noting=settings.log.level != "off",
         raises_faults=False,

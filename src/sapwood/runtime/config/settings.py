@@ -11,6 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
+from sapwood.protocol.durable.settings import DurabilitySettings
 from sapwood.protocol.link.limits import FRAME_BYTES, ClientLimits, LinkLimits
 from sapwood.protocol.optimize.edges.settings import EdgeRoutingSettings
 from sapwood.protocol.optimize.settings import OptimizationSettings
@@ -275,6 +276,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     tree: TreeSettings = TreeSettings()
     optimization: OptimizationSettings = OptimizationSettings()
     edge_routing: EdgeRoutingSettings = EdgeRoutingSettings()
+    durability: DurabilitySettings = DurabilitySettings()
     trace: TraceSettings = TraceSettings()
     log: LogSettings = LogSettings()
     tls: TlsSettings = TlsSettings()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -22,6 +22,7 @@ from sapwood.protocol.link.limits import ClientLimits, LinkLimits
 from sapwood.protocol.node import Node
 from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.ports import (
+    Append,
     ChangeAnswered,
     ClientOrder,
     Hint,
@@ -32,6 +33,9 @@ from sapwood.protocol.ports import (
     Row,
     Stop,
     Stopped,
+    Sync,
+    Synced,
+    Trim,
 )
 from sapwood.protocol.reconfigure.asking import Wish
 from sapwood.protocol.reconfigure.messages import ChangeEnded, Kind
@@ -39,12 +43,18 @@ from sapwood.protocol.tree import Link
 from sapwood.sim.faithful.client import FaithfulClient
 from sapwood.sim.faithful.driver import Crash, VirtualDriver
 from sapwood.sim.faithful.host import Clock, Host
+from sapwood.sim.faithful.store import Store
 from sapwood.sim.kernel import Kernel
 from sapwood.sim.network import Hops
 from sapwood.trace.schema import DELIVERED, PUBLISHED
 from sapwood.wire.frames import CONTROL, HEADER_SIZE, decode_envelope, decode_head, split
 
 Recorder: TypeAlias = Callable[..., None]
+
+SomeClient = TypeVar("SomeClient", bound=FaithfulClient)
+
+SYNC_SECONDS_MAX: Final = 0.02
+"""How long a disk takes at most."""
 
 FAULTS_COUNTED: Final = ("contradiction", "impossible")
 """What is counted of faults in the memory of nodes and sessions."""
@@ -73,6 +83,8 @@ class Site:
         """What it says of the addresses of others."""
         self.book_at = 0.0
         """When that was written."""
+        self.store = Store()
+        """Its journal, if it keeps one."""
 
     @property
     def address(self) -> str:
@@ -127,6 +139,9 @@ class FaithfulNetwork:
             Stopped: self._stopped,
             Restart: self._restart_at_once,
             ChangeAnswered: self._change_answered,
+            Append: lambda host, effect: self.sites[host.name].store.append(effect),
+            Sync: self._sync,
+            Trim: lambda host, effect: self.sites[host.name].store.trim(effect),
             JoinFailed: lambda host, effect: self.join_failures.append((host.name, effect)),
         }
 
@@ -182,7 +197,10 @@ class FaithfulNetwork:
             former=former,
         )
         node = self.nodes[site.name] = Node(
-            config, Random(self._random.getrandbits(64)), self._draw_secret
+            config,
+            Random(self._random.getrandbits(64)),
+            self._draw_secret,
+            journal=site.store.open(),
         )
         self.driver.start(site.name, node, clock=site.clock, address=site.address)
         return node
@@ -194,6 +212,7 @@ class FaithfulNetwork:
         """A broker's process ends without a word; what was in its memory is gone."""
         if self._forget(name):
             self.driver.end(self.driver.hosts[name], how)
+            self.sites[name].store.crash(self._random)
 
     def stop(self, name: str) -> None:
         """A broker is asked to end in an orderly way; it takes its time."""
@@ -222,6 +241,17 @@ class FaithfulNetwork:
         if name in self.nodes:
             return self.nodes[name]
         return self._start(self.sites[name])
+
+    def _sync(self, host: Host, effect: Sync) -> None:
+        """Bring the journal of a site to disk; that takes its time."""
+        mark = self.sites[host.name].store.mark()
+        at = self.kernel.now + self._random.uniform(0.0, SYNC_SECONDS_MAX)
+        self.kernel.at(at, self._synced, host, effect.position, mark)
+
+    def _synced(self, host: Host, position: int, mark: dict[int, int]) -> None:
+        if host.is_up:
+            self.sites[host.name].store.sync(mark)
+            self.driver.bring(host, Synced(position))
 
     def _remember(self, host: Host, effect: Remember) -> None:
         self.sites[host.name].data = effect
@@ -377,15 +407,26 @@ class FaithfulNetwork:
         self, session: str, *brokers: str, clock: Clock | None = None, **options: Any
     ) -> FaithfulClient:
         """A client's session begins; it knows one or several brokers."""
+        return self.connect_as(FaithfulClient, session, *brokers, clock=clock, **options)
+
+    def connect_as(
+        self,
+        kind: type[SomeClient],
+        session: str,
+        *brokers: str,
+        clock: Clock | None = None,
+        **options: Any,
+    ) -> SomeClient:
+        """The same, with an application of some kind."""
         for broker in brokers:
             if broker not in self.sites:
                 raise TopologyError(f"client {session}: there is no broker {broker!r}")
         if session in self.clients or session in self.sites:
             raise TopologyError(f"client {session}: there is a client or broker of that name")
         servers = tuple(address_of(broker) for broker in brokers)
-        client = self.clients[session] = FaithfulClient(
-            session, servers, Random(self._random.getrandbits(64)), self.kernel, **options
-        )
+        random = Random(self._random.getrandbits(64))
+        client = kind(session, servers, random, self.kernel, **options)
+        self.clients[session] = client
         client.host = self.driver.start(session, client, clock=clock)
         self._call(session, client.open)
         return client
