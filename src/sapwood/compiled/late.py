@@ -40,7 +40,7 @@ class Part:
 
     @property
     def _numba_type_(self) -> Any:
-        return self.dispatcher._numba_type_  # noqa: SLF001 - the name by which Numba asks
+        return self.dispatcher._numba_type_
 
     def __call__(self, *arguments: Any) -> Any:
         """Compile it, and run it."""

@@ -1,6 +1,6 @@
 """Read object files in the ELF format, as far as LLVM writes them for one function and its parts.
 
-See the System V ABI, chapter "Object files", and its supplements for x86-64 and for arm64 (AAELF64).
+See the System V ABI, chapter "Object files", and its supplements for x86-64 and for arm64.
 """
 
 from __future__ import annotations

@@ -92,11 +92,11 @@ def opened(candidates: Iterator[Path] | list[Path], host: Host) -> MachineCode:
         try:
             image = decoded(read_trusted(path))
             foreign = image.manifest.host.why_not(host)
-            if foreign:
-                raise ImageError(foreign)
-            return MachineCode(functions(image), image.manifest.entries, path, "")
+            if not foreign:
+                return MachineCode(functions(image), image.manifest.entries, path, "")
         except ImageError as problem:
-            reasons.append(f"{path}: {problem}")
+            foreign = str(problem)
+        reasons.append(f"{path}: {foreign}")
     return MachineCode({}, {}, None, "; ".join(reasons) or _ABSENT)
 
 

@@ -20,7 +20,7 @@ def read_trusted(path: Path) -> bytes:
     What is looked at is the file that was opened, not what a name stands for a moment later.
     """
     try:
-        folder = os.stat(path.parent)
+        folder = path.parent.stat()
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as problem:
         raise ImageError(f"it cannot be opened: {problem.strerror}") from problem
