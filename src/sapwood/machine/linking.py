@@ -37,6 +37,15 @@ _ABSOLUTE = {
 }
 """Addresses, which are filled in when the image is mapped."""
 
+_CALLS = {(X86_64, 4), (AARCH64, 282), (AARCH64, 283)}
+"""Calls by distance, also of functions outside: R_X86_64_PLT32, R_AARCH64_JUMP26 and …_CALL26."""
+
+_BRIDGES = {
+    X86_64: bytes.fromhex("ff2500000000"),  # jmp [rip]
+    AARCH64: struct.pack("<II", 0x58000050, 0xD61F0200),  # ldr x16, #8; br x16
+}
+"""Jump to the address that follows."""
+
 
 class Linked(NamedTuple):
     """An image and what is left to be filled in."""
@@ -56,6 +65,7 @@ class Linker:
         self._relocations: list[Relocation] = []
         self._symbols: dict[str, int] = {}
         self._offsets: dict[str, int] = {}
+        self._bridges: dict[str, int] = {}
 
     def add(self, data: bytes, wanted: str) -> None:
         """Put a file in, and remember where the function wanted is."""
@@ -102,14 +112,30 @@ class Linker:
         if fill is not None:
             number, addend = INSIDE, (target or 0) + reference.addend
             if target is None:
-                name = _SAME.get(symbol.name, symbol.name)
-                number = self._symbols.setdefault(name, len(self._symbols))
+                number = self._number(symbol.name)
             self._relocations.append(Relocation(place, number, fill, addend))
             return
         settle = _RELATIVE.get((file.machine, reference.kind))
+        if target is None and (file.machine, reference.kind) in _CALLS:
+            target = self._bridge(file.machine, symbol.name)
         if settle is None or target is None:
             raise ImageError(f"relocation {reference.kind} to {what} is not known")
         settle(self._code, place, target + reference.addend)
+
+    def _number(self, symbol: str) -> int:
+        """The number of a symbol that is not in the image."""
+        return self._symbols.setdefault(_SAME.get(symbol, symbol), len(self._symbols))
+
+    def _bridge(self, machine: int, symbol: str) -> int:
+        """Where to jump to a function that may be farther away than a call reaches."""
+        if symbol not in self._bridges:
+            self._code += bytes(-len(self._code) % _ALIGNMENT)
+            self._bridges[symbol] = len(self._code)
+            jump = _BRIDGES[machine]
+            self._code += jump + bytes(8)
+            place = self._bridges[symbol] + len(jump)
+            self._relocations.append(Relocation(place, self._number(symbol), Fill.WORD, 0))
+        return self._bridges[symbol]
 
 
 def _relative_32(code: bytearray, place: int, target: int) -> None:
@@ -147,7 +173,7 @@ def _low_12(shift: int) -> Callable[[bytearray, int, int], None]:
 
 _RELATIVE: dict[tuple[int, int], Callable[[bytearray, int, int], None]] = {
     (X86_64, 2): _relative_32,  # R_X86_64_PC32
-    (X86_64, 4): _relative_32,  # R_X86_64_PLT32, to something in the image
+    (X86_64, 4): _relative_32,  # R_X86_64_PLT32
     (X86_64, 24): _relative_64,  # R_X86_64_PC64
     (AARCH64, 260): _relative_64,  # R_AARCH64_PREL64
     (AARCH64, 261): _relative_32,  # R_AARCH64_PREL32

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sapwood.machine.image import Entry, Image, ImageError, decoded, encoded
 from sapwood.machine.mapping import functions
@@ -25,34 +25,51 @@ CHOICE = "SAPWOOD_KERNELS"
 _ABSENT = "there is none; run: python -m sapwood.compiled.warm"
 
 
+class CodeFile(NamedTuple):
+    """A file that is mapped."""
+
+    path: Path
+    entries: Mapping[str, Entry]
+    functions: Mapping[str, Any]
+
+
 class MachineCode:
     """The functions that were found, by name; or why there are none."""
 
-    def __init__(
-        self, found: Mapping[str, Any], entries: Mapping[str, Entry], path: Path | None, why: str
-    ) -> None:
-        self._found = found
-        self._entries = entries
-        self.path = path
+    def __init__(self, files: Sequence[CodeFile], why: str) -> None:
+        self._files = files
         self.why_none = why
         self.why_not: dict[str, str] = {}
         """Of functions that were asked for and not given: the reason."""
         self.used: list[str] = []
 
+    @property
+    def names(self) -> list[str]:
+        """All functions there are, in some state of their sources."""
+        return list({name: None for file in self._files for name in file.entries})
+
+    def file_with(self, name: str, stamp: str) -> CodeFile | None:
+        """Where a function is that was compiled from the sources that a stamp is of."""
+        for file in self._files:
+            if name in file.entries and file.entries[name].stamp == stamp:
+                return file
+        return None
+
     def function(self, name: str, stamp: Callable[[], str]) -> Any | None:
         """The function of a name, if it was compiled from the sources that the stamp is of."""
-        if name not in self._found:
+        if name not in self.names:
             self.why_not[name] = self.why_none or "it is compiled when it is first used"
-        elif self._entries[name].stamp != stamp():
+            return None
+        file = self.file_with(name, stamp())
+        if file is None:
             self.why_not[name] = "its source has changed; run: python -m sapwood.compiled.warm"
-        else:
-            self.used.append(name)
-            return self._found[name]
-        return None
+            return None
+        self.used.append(name)
+        return file.functions[name]
 
     def signature(self, name: str) -> str:
         """For which types a function was compiled."""
-        return self._entries[name].signature
+        return next(file.entries[name].signature for file in self._files if name in file.entries)
 
 
 def places(host: Host) -> Iterator[Path]:
@@ -66,7 +83,7 @@ def places(host: Host) -> Iterator[Path]:
         return
 
 
-def write(image: Image, candidates: Iterator[Path] | list[Path]) -> Path:
+def write(image: Image, candidates: Iterable[Path]) -> Path:
     """Write an image to the first place that can be written; OSError if none can."""
     problem = OSError("there is no place for it")
     for path in candidates:
@@ -83,27 +100,29 @@ def write(image: Image, candidates: Iterator[Path] | list[Path]) -> Path:
     raise problem
 
 
-def opened(candidates: Iterator[Path] | list[Path], host: Host) -> MachineCode:
-    """The machine code of the first file that can be used; if none can, with the reason."""
+def opened(candidates: Iterable[Path], host: Host) -> MachineCode:
+    """The machine code of all files that can be used; if none can, with the reason."""
+    files: list[CodeFile] = []
     reasons: list[str] = []
     for path in candidates:
         if not path.exists():
             continue
         try:
             image = decoded(read_trusted(path))
-            foreign = image.manifest.host.why_not(host)
-            if not foreign:
-                return MachineCode(functions(image), image.manifest.entries, path, "")
+            reason = image.manifest.host.why_not(host)
+            if not reason:
+                files.append(CodeFile(path, image.manifest.entries, functions(image)))
         except ImageError as problem:
-            foreign = str(problem)
-        reasons.append(f"{path}: {foreign}")
-    return MachineCode({}, {}, None, "; ".join(reasons) or _ABSENT)
+            reason = str(problem)
+        if reason:
+            reasons.append(f"{path}: {reason}")
+    return MachineCode(files, "" if files else "; ".join(reasons) or _ABSENT)
 
 
 def choose(choice: str) -> MachineCode:
     """The machine code of this installation, if it is wanted and can be used."""
     if choice == "numba":
-        return MachineCode({}, {}, None, f"{CHOICE} is numba")
+        return MachineCode([], f"{CHOICE} is numba")
     host = this_host()
     found = opened(places(host), host)
     if choice == "machine" and found.why_none:
@@ -123,4 +142,4 @@ def machine_code() -> MachineCode:
 
 def use_none(why: str) -> None:
     """Let this process run no machine code: it makes it."""
-    _chosen[:] = [MachineCode({}, {}, None, why)]
+    _chosen[:] = [MachineCode([], why)]
