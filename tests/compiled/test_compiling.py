@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 import numba
+import pytest
 from numba import njit
 
 from sapwood.compiled import compiling

@@ -90,7 +90,7 @@ def test_what_to_run_can_be_chosen(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setattr(store, "places", lambda _: [tmp_path / "code"])
     assert store.choose("numba").why_none == "SAPWOOD_KERNELS is numba"
     assert store.choose("auto").why_none == "there is none; run: python -m sapwood.compiled.warm"
-    with pytest.raises(ImportError, match="SAPWOOD_KERNELS is machine, but .* there is none"):
+    with pytest.raises(ImportError, match=r"SAPWOOD_KERNELS is machine, but .* there is none"):
         store.choose("machine")
 
 

@@ -33,7 +33,7 @@ def version_line() -> str:
 
 def _kernels() -> str:
     """How a broker would run compiled code: as machine code, or with Numba and why."""
-    from sapwood.compiled.state import kernels_line  # noqa: PLC0415 - only this command looks
+    from sapwood.compiled.state import kernels_line
 
     return kernels_line()
 

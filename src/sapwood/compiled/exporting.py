@@ -177,7 +177,8 @@ class Face:
             for word in (_SHAPE_WORD, _STRIDES_WORD)
         )
         address = builder.load(self._word(buffer, _ADDRESS_WORD))
-        arrayobj.populate_array(
+        populate: Any = arrayobj.populate_array
+        populate(
             array,
             data=builder.inttoptr(address, item.as_pointer()),
             shape=[builder.load(self._word(shape, at)) for at in range(kind.ndim)],
@@ -208,7 +209,7 @@ class Face:
             nothing = self._function.args[0]  # which is None: see `sapwood.machine.mapping`
             self._c("Py_IncRef", _VOID, nothing)
             return nothing
-        if isinstance(kind, types.BaseTuple):
+        if isinstance(kind, (types.UniTuple, types.Tuple)):
             made = self._c("PyTuple_New", _OBJECT, _LONG(len(kind)))
             self._fail_if(builder.icmp_unsigned("==", made, _OBJECT(None)))
             for at, item in enumerate(kind.types):
