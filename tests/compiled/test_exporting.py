@@ -81,7 +81,7 @@ def test_it_answers_as_numba_does(dispatchers: dict[str, Any], made: dict[str, A
         ({0: TABLE.copy()}, TypeError, "an array of int64, of 1 dimensions"),
         ({0: np.arange(6)[::2]}, ValueError, "not C-contiguous"),
         ({0: b"12345678"}, BufferError, "not writable"),
-        ({0: 5}, TypeError, "bytes-like"),
+        ({0: object()}, TypeError, "bytes-like"),
         ({1: NUMBERS}, TypeError, "argument 2 is to be an array of int64, of 2 dimensions"),
         ({2: (1, 2, 3)}, TypeError, "takes a tuple of 2"),
         ({2: [1, 2]}, SystemError, "bad argument"),

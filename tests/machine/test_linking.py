@@ -5,11 +5,12 @@ from __future__ import annotations
 import ctypes
 import struct
 
+import llvmlite.binding as llvm
 import pytest
 
 from machine.making import on_x86
 from machine.test_elf import SOURCE, object_of
-from sapwood.machine import linking
+from sapwood.machine import elf, linking
 from sapwood.machine.image import INSIDE, Fill, ImageError
 from sapwood.machine.linking import Linker
 from sapwood.machine.mapping import filled
@@ -66,11 +67,29 @@ def test_a_call_that_may_be_far_goes_over_a_bridge() -> None:
 @on_x86
 def test_a_bridge_leads_to_the_function() -> None:
     linker = Linker()
-    bridge = linker._bridge(62, "PyLong_FromLongLong")
-    assert linker._bridge(62, "PyLong_FromLongLong") == bridge
-    (place,) = linker.finished().relocations
-    code = filled(linker.finished().code, [place], [0x1122], 0)
+    bridge = linker._bridge(62, 0)
+    assert linker._bridge(62, 0) == bridge
+    code = filled(linker.finished().code, linker.finished().relocations, [0x1122], 0)
     assert code[bridge:] == bytes.fromhex("ff2500000000 2211000000000000")
+
+
+@pytest.mark.parametrize(("triple", "kinds"), [(X86, {9, 41, 42}), (ARM, {311, 312})])
+def test_an_address_can_be_read_from_its_slot(triple: str, kinds: set[int]) -> None:
+    """Code that may lie anywhere reads the addresses of what is outside from a table."""
+    source = "@far = external global i64\ndefine i64* @inside() {\n  ret i64* @far\n}\n"
+    target = llvm.Target.from_triple(triple)
+    machine = target.create_target_machine(opt=2, reloc="pic", codemodel="small")
+    data = bytes(machine.emit_object(llvm.parse_assembly(source)))
+    assert {one.kind for one in elf.parsed(data).references} & kinds
+    linker = Linker()
+    linker.add(data, "inside")
+    found = linker.finished()
+    (slot,) = found.relocations
+    assert (found.symbols, slot.symbol, slot.fill, slot.addend) == (["far"], 0, Fill.WORD, 0)
+    if triple == X86:
+        (at,) = [one.place for one in elf.parsed(data).references if one.kind in kinds]
+        place = found.offsets["inside"] + at
+        assert place + 4 + struct.unpack_from("<i", found.code, place)[0] == slot.place
 
 
 @on_x86

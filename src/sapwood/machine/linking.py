@@ -65,7 +65,8 @@ class Linker:
         self._relocations: list[Relocation] = []
         self._symbols: dict[str, int] = {}
         self._offsets: dict[str, int] = {}
-        self._bridges: dict[str, int] = {}
+        self._bridges: dict[int, int] = {}
+        self._slots: dict[tuple[int, int], int] = {}
 
     def add(self, data: bytes, wanted: str) -> None:
         """Put a file in, and remember where the function wanted is."""
@@ -108,34 +109,47 @@ class Linker:
             target = bases[symbol.section] + symbol.value
         elif symbol.section != UNDEFINED:
             raise ImageError(f"{what} is a variable, and code is not writable")
-        fill = _ABSOLUTE.get((file.machine, reference.kind))
-        if fill is not None:
-            number, addend = INSIDE, (target or 0) + reference.addend
-            if target is None:
-                number = self._number(symbol.name)
-            self._relocations.append(Relocation(place, number, fill, addend))
+        kind = (file.machine, reference.kind)
+        number = self._number(symbol.name) if target is None else INSIDE
+        if kind in _ABSOLUTE:
+            addend = (target or 0) + reference.addend
+            self._relocations.append(Relocation(place, number, _ABSOLUTE[kind], addend))
             return
-        settle = _RELATIVE.get((file.machine, reference.kind))
-        if target is None and (file.machine, reference.kind) in _CALLS:
-            target = self._bridge(file.machine, symbol.name)
-        if settle is None or target is None:
+        if kind in _BY_SLOT:
+            slot = self._slot(number, target or 0)
+            _BY_SLOT[kind](self._code, place, slot + reference.addend)
+            return
+        if target is None and kind in _CALLS:
+            target = self._bridge(file.machine, number)
+        if kind not in _RELATIVE or target is None:
             raise ImageError(f"relocation {reference.kind} to {what} is not known")
-        settle(self._code, place, target + reference.addend)
+        _RELATIVE[kind](self._code, place, target + reference.addend)
 
     def _number(self, symbol: str) -> int:
         """The number of a symbol that is not in the image."""
         return self._symbols.setdefault(_SAME.get(symbol, symbol), len(self._symbols))
 
-    def _bridge(self, machine: int, symbol: str) -> int:
+    def _bridge(self, machine: int, symbol: int) -> int:
         """Where to jump to a function that may be farther away than a call reaches."""
         if symbol not in self._bridges:
-            self._code += bytes(-len(self._code) % _ALIGNMENT)
-            self._bridges[symbol] = len(self._code)
             jump = _BRIDGES[machine]
-            self._code += jump + bytes(8)
-            place = self._bridges[symbol] + len(jump)
-            self._relocations.append(Relocation(place, self._number(symbol), Fill.WORD, 0))
+            self._bridges[symbol] = place = self._extended(jump + bytes(8))
+            self._relocations.append(Relocation(place + len(jump), symbol, Fill.WORD, 0))
         return self._bridges[symbol]
+
+    def _slot(self, symbol: int, addend: int) -> int:
+        """Where the address of something is kept, for code that reads it there."""
+        if (symbol, addend) not in self._slots:
+            self._slots[symbol, addend] = place = self._extended(bytes(8))
+            self._relocations.append(Relocation(place, symbol, Fill.WORD, addend))
+        return self._slots[symbol, addend]
+
+    def _extended(self, content: bytes) -> int:
+        """Put something in behind all the rest; where."""
+        self._code += bytes(-len(self._code) % _ALIGNMENT)
+        place = len(self._code)
+        self._code += content
+        return place
 
 
 def _relative_32(code: bytearray, place: int, target: int) -> None:
@@ -188,3 +202,12 @@ _RELATIVE: dict[tuple[int, int], Callable[[bytearray, int, int], None]] = {
     (AARCH64, 299): _low_12(4),
 }
 """What only depends on how far one thing in the image is from another."""
+
+_BY_SLOT: dict[tuple[int, int], Callable[[bytearray, int, int], None]] = {
+    (X86_64, 9): _relative_32,  # R_X86_64_GOTPCREL
+    (X86_64, 41): _relative_32,  # R_X86_64_GOTPCRELX
+    (X86_64, 42): _relative_32,  # R_X86_64_REX_GOTPCRELX
+    (AARCH64, 311): _page_21,  # R_AARCH64_ADR_GOT_PAGE
+    (AARCH64, 312): _low_12(3),  # R_AARCH64_LD64_GOT_LO12_NC
+}
+"""How far it is to where an address is kept: what linkers call the global offset table."""
