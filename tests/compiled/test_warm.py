@@ -11,7 +11,7 @@ import pytest
 
 import sapwood
 from sapwood.compiled import warm
-from sapwood.matching.warm import exercise
+from sapwood.machine.image import ImageError
 
 SOURCE = Path(sapwood.__file__).parent
 
@@ -41,8 +41,10 @@ def test_it_exercises_what_is_registered_in_order_and_says_so(
     monkeypatch.setattr(
         warm, "import_module", lambda name: SimpleNamespace(exercise=lambda: done.append(name))
     )
+    monkeypatch.setattr(warm, "use_none", lambda _: done.append("no machine code"))
+    monkeypatch.setattr(warm, "keep", lambda _: done.append("kept"))
     warm.main()
-    assert done == ["a.b", "c.d"]
+    assert done == ["no machine code", "a.b", "c.d", "kept"]
     out, err = capsys.readouterr()
     assert out == ""
     lines = err.splitlines()
@@ -51,10 +53,16 @@ def test_it_exercises_what_is_registered_in_order_and_says_so(
     assert lines[2].endswith(" s)")
 
 
-def test_kernels_are_those_of_a_package_and_of_no_other() -> None:
-    exercise()
-    matching = warm.kernels("sapwood.matching")
-    assert "sapwood.matching.kernel.match_events" in matching
-    assert all(name.startswith("sapwood.matching.") for name in matching)
-    assert warm.kernels("sapwood.match") == {}
-    assert warm.kernels("sapwood").keys() >= matching.keys()
+@pytest.mark.parametrize(
+    "problem", [ImageError("relocation 9 to f is not known"), OSError("no room"), TypeError("f")]
+)
+def test_where_no_machine_code_can_be_made_it_says_why(
+    problem: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_: object) -> None:
+        raise problem
+
+    monkeypatch.setattr(warm, "import_module", lambda _: SimpleNamespace(exported=fail))
+    warm.keep({})
+    expected = f"no machine code, brokers will load Numba: {problem}\n"
+    assert capsys.readouterr().err == expected

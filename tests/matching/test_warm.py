@@ -6,21 +6,21 @@ from random import Random
 
 import pytest
 
+from compiled.forms import forms, kernels_of
 from matching.drawing import any_filter, events
 from matching.model import Pair
-from sapwood.compiled.warm import kernels
-from sapwood.matching import warm
+from sapwood.matching import arranging, kernel, stores, warm
 
 
-def forms() -> dict[str, list[object]]:
+def all_forms() -> dict[str, list[str]]:
     """In which forms each kernel is compiled or loaded."""
-    return {name: list(kernel.signatures) for name, kernel in kernels("sapwood.matching").items()}
+    return {name: forms(one) for name, one in kernels_of(arranging, kernel, stores).items()}
 
 
 @pytest.mark.slow
 def test_every_kernel_is_exercised_and_nothing_is_compiled_later() -> None:
     warm.exercise()
-    before = forms()
+    before = all_forms()
     assert len(before) >= 5
     assert [name for name, compiled in before.items() if not compiled] == []
     random = Random(1)
@@ -34,4 +34,4 @@ def test_every_kernel_is_exercised_and_nothing_is_compiled_later() -> None:
     pair.index.optimize()
     pair.check(events(random, 100))
     pair.check_destinations(events(random, 100), exclude=1)
-    assert forms() == before
+    assert all_forms() == before

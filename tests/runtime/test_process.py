@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -99,8 +100,7 @@ def test_a_second_signal_ends_it_at_once() -> None:
 
 
 FIRST_NOTIFICATIONS = """
-import gc
-from numba.core.dispatcher import Dispatcher
+import gc, sys
 from sapwood.protocol.broker import Broker, BrokerConfig
 from sapwood.protocol.events import ClientUp, FramesReceived
 from sapwood.protocol.messages import CODEC, Subscribe
@@ -108,6 +108,9 @@ from sapwood.runtime.process import exercise
 from sapwood.wire.frames import encode_head, encode_notification
 
 def loaded():
+    if "numba" not in sys.modules:
+        return {}
+    from numba.core.dispatcher import Dispatcher
     found = [one for one in gc.get_objects() if isinstance(one, Dispatcher)]
     return {f"{one.__module__}.{one.__name__}": len(one.signatures) for one in found}
 
@@ -128,9 +131,11 @@ print(*[name for name, count in loaded().items() if count != before.get(name, 0)
 """
 
 
-def test_nothing_is_compiled_or_loaded_when_the_first_notifications_come() -> None:
+@pytest.mark.parametrize("kernels", ["auto", "numba"])
+def test_nothing_is_compiled_or_loaded_when_the_first_notifications_come(kernels: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", FIRST_NOTIFICATIONS],
+        env={**os.environ, "SAPWOOD_KERNELS": kernels},
         capture_output=True,
         text=True,
         check=True,

@@ -14,11 +14,12 @@ from sapwood.cli.output import print_json
 def version(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Print the version of Sapwood and of the Python it runs on."""
+    """Print the version of Sapwood, of the Python it runs on, and how its kernels run."""
     if as_json:
-        print_json(_facts())
+        print_json({**_facts(), "kernels": _kernels()})
     else:
         print(version_line())
+        print(f"kernels: {_kernels()}")
 
 
 def version_line() -> str:
@@ -28,6 +29,13 @@ def version_line() -> str:
         f"sapwood {facts['sapwood']} "
         f"({facts['implementation']} {facts['python']}, {facts['platform']})"
     )
+
+
+def _kernels() -> str:
+    """How a broker would run compiled code: as machine code, or with Numba and why."""
+    from sapwood.compiled.state import kernels_line
+
+    return kernels_line()
 
 
 def _facts() -> dict[str, str]:

@@ -1,4 +1,8 @@
-"""Compile kernels, keep them on disk, and never run a stale one.
+"""Have kernels compiled, keep them on disk, and never run a stale one.
+
+A kernel is machine code that was made at installation (`sapwood.machine`), if there is any that can
+be used here; then no compiler is loaded. Else Numba compiles it when it is first called, and keeps
+that for the next process.
 
 Numba takes a cached kernel for current when the file that defines it is unchanged; that a function
 or a constant from another file has changed goes unnoticed. Here the stamp of a kernel is a digest
@@ -12,10 +16,12 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-from numba import njit
+from sapwood.compiled.late import Part
+from sapwood.machine.store import machine_code
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -25,6 +31,9 @@ _IMPORT = re.compile(
     rf"^from ({_PROJECT}(?:\.\w+)*) import (\([^)]*\)|[^\n]*)|^import ({_PROJECT}(?:\.\w+)+)", re.M
 )
 """An import that runs when its module does: those in functions are indented, and no kernel's."""
+_CARRIER = _ROOT / _PROJECT / "machine"
+"""What carries machine code, and has no part in what it does."""
+_EXPORT = Path(__file__).with_name("exporting.py")
 
 
 def _modules(source: str) -> Iterator[Path]:
@@ -57,7 +66,7 @@ def stamp_of(path: Path) -> str:
     while waiting:
         path = waiting.pop()
         source = _source(path)
-        if path not in sources and source is not None:
+        if path not in sources and source is not None and path.parent != _CARRIER:
             sources[path] = source
             waiting += _modules(source)
     digest = hashlib.blake2b(digest_size=16)
@@ -69,19 +78,43 @@ def stamp_of(path: Path) -> str:
 _stamp_of = cache(stamp_of)
 
 
+def machine_stamp(path: Path) -> str:
+    """The digest for machine code: of the kernel's sources, and of those that link and wrap it."""
+    return f"{_stamp_of(path)} {_stamp_of_maker()}"
+
+
+@cache
+def _stamp_of_maker() -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for path in (_EXPORT, *sorted(_CARRIER.glob("*.py"))):
+        digest.update(f"{path.name}\n{_source(path)}".encode())
+    return digest.hexdigest()
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """The name of a kernel wherever it is talked about."""
+    return f"{function.__module__}.{function.__name__}"
+
+
 def _compiled(function: Function, *, nogil: bool) -> Function:
-    """Compile a function and keep its code on disk, if there is a place for it."""
+    """The machine code of a function, or else what Numba makes of it."""
     path = Path(function.__code__.co_filename)
+    found = machine_code().function(name_of(function), lambda: machine_stamp(path))
+    made: Function = found or _with_numba(function, path, nogil=nogil)
+    return made
+
+
+def _with_numba(function: Callable[..., Any], path: Path, *, nogil: bool) -> Any:
+    """Compile a function and keep its code on disk, if there is a place for it."""
+    numba = import_module("numba")
     try:
-        compiled: Any = njit(cache=True, nogil=nogil)(function)
+        compiled = numba.njit(cache=True, nogil=nogil)(function)
     except RuntimeError:  # Numba found no folder to write to
-        compiled = njit(nogil=nogil)(function)
-    else:
-        if path.is_file():  # else Numba's own stamp, that of the archive, will do
-            cache_file = compiled._cache._cache_file  # noqa: SLF001 - Numba offers no other way
-            cache_file._source_stamp = _stamp_of(path)  # noqa: SLF001 - nor here
-    result: Function = compiled
-    return result
+        return numba.njit(nogil=nogil)(function)
+    if path.is_file():  # else Numba's own stamp, that of the archive, will do
+        cache_file = compiled._cache._cache_file  # noqa: SLF001 - Numba offers no other way
+        cache_file._source_stamp = _stamp_of(path)  # noqa: SLF001 - nor here
+    return compiled
 
 
 def kernel(function: Function) -> Function:
@@ -99,5 +132,6 @@ def nogil_kernel(function: Function) -> Function:
 
 def part(function: Function) -> Function:
     """Compile a function that only kernels call: it becomes part of theirs."""
-    result: Function = njit(function)
-    return result
+    result: Any = Part(function)
+    made: Function = result
+    return made

@@ -15,28 +15,28 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from numba import types
+from sapwood.compiled.late import External
 
-_ADDRESS = types.int64
-
-
-def _function(name: str, result: Any, *arguments: Any) -> Any:
-    return types.ExternalFunction(name, result(*arguments))
+_ADDRESS = "int64"
 
 
-dict_size = _function("PyDict_Size", types.intp, _ADDRESS)
-dict_next = _function("PyDict_Next", types.int32, _ADDRESS, _ADDRESS, _ADDRESS, _ADDRESS)
+def _function(name: str, result: str, *arguments: str) -> Any:
+    return External(name, result, *arguments)
+
+
+dict_size = _function("PyDict_Size", "intp", _ADDRESS)
+dict_next = _function("PyDict_Next", "int32", _ADDRESS, _ADDRESS, _ADDRESS, _ADDRESS)
 dict_get = _function("PyDict_GetItem", _ADDRESS, _ADDRESS, _ADDRESS)
-list_get = _function("PyList_GetItem", _ADDRESS, _ADDRESS, types.intp)
-list_append = _function("PyList_Append", types.int32, _ADDRESS, _ADDRESS)
-int_value = _function("PyLong_AsLongLongAndOverflow", types.int64, _ADDRESS, _ADDRESS)
-float_value = _function("PyFloat_AsDouble", types.float64, _ADDRESS)
+list_get = _function("PyList_GetItem", _ADDRESS, _ADDRESS, "intp")
+list_append = _function("PyList_Append", "int32", _ADDRESS, _ADDRESS)
+int_value = _function("PyLong_AsLongLongAndOverflow", "int64", _ADDRESS, _ADDRESS)
+float_value = _function("PyFloat_AsDouble", "float64", _ADDRESS)
 text_bytes = _function("PyUnicode_AsUTF8AndSize", _ADDRESS, _ADDRESS, _ADDRESS)
-clear_error = _function("PyErr_Clear", types.void)
-new_int = _function("PyLong_FromLongLong", _ADDRESS, types.int64)
-new_float = _function("PyFloat_FromDouble", _ADDRESS, types.float64)
-new_text = _function("PyUnicode_FromStringAndSize", _ADDRESS, _ADDRESS, types.intp)
-release = _function("Py_DecRef", types.void, _ADDRESS)
+clear_error = _function("PyErr_Clear", "void")
+new_int = _function("PyLong_FromLongLong", _ADDRESS, "int64")
+new_float = _function("PyFloat_FromDouble", _ADDRESS, "float64")
+new_text = _function("PyUnicode_FromStringAndSize", _ADDRESS, _ADDRESS, "intp")
+release = _function("Py_DecRef", "void", _ADDRESS)
 
 
 TYPE_OFFSET = 8

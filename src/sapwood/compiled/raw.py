@@ -12,56 +12,75 @@ processor.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic as _intrinsic
 
 from sapwood.compiled.compiling import part
+from sapwood.compiled.late import Intrinsic, Late
 
-intrinsic: Any = _intrinsic  # callers in compiled code leave out the typing context
-_WORD, _INT, _BYTE, _REAL = ir.IntType(64), ir.IntType(32), ir.IntType(8), ir.DoubleType()
+intrinsic: Any = Intrinsic  # callers in compiled code leave out the typing context
+ir, types = Late("llvmlite.ir"), Late("numba.types")
+
+
+def _word() -> Any:
+    return ir.IntType(64)
+
+
+def _int() -> Any:
+    return ir.IntType(32)
+
+
+def _byte() -> Any:
+    return ir.IntType(8)
+
+
+def _real() -> Any:
+    return ir.DoubleType()
 
 
 def _pointer(builder: Any, address: Any, index: Any, item: Any) -> Any:
     return builder.gep(builder.inttoptr(address, item.as_pointer()), [index])
 
 
-def _reader(result: Any, item: Any) -> Any:
+def _reader(result: str, item: Callable[[], Any]) -> Any:
+    """What reads an item, given by its type in LLVM, and has a result of a type of Numba."""
+
     @intrinsic  # type: ignore[untyped-decorator]
     def read(typing_context: Any, address: Any, index: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.load(_pointer(builder, arguments[0], arguments[1], item), align=1)
+            return builder.load(_pointer(builder, arguments[0], arguments[1], item()), align=1)
 
-        return result(types.int64, types.int64), generate
+        return getattr(types, result)(types.int64, types.int64), generate
 
     return read
 
 
-def _writer(value_type: Any, item: Any) -> Any:
+def _writer(value: str, item: Callable[[], Any]) -> Any:
+    """What writes an item, given by its type in LLVM, of a value of a type of Numba."""
+
     @intrinsic  # type: ignore[untyped-decorator]
-    def write(typing_context: Any, address: Any, index: Any, value: Any) -> Any:
+    def write(typing_context: Any, address: Any, index: Any, written: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            builder.store(arguments[2], _pointer(builder, arguments[0], arguments[1], item))
+            builder.store(arguments[2], _pointer(builder, arguments[0], arguments[1], item()))
             return context.get_dummy_value()
 
-        return types.void(types.int64, types.int64, value_type), generate
+        return types.void(types.int64, types.int64, getattr(types, value)), generate
 
     return write
 
 
-word_at = _reader(types.uint64, _WORD)
-long_at = _reader(types.int64, _WORD)
-int_at = _reader(types.int32, _INT)
-byte_at = _reader(types.uint8, _BYTE)
-float_at = _reader(types.float64, _REAL)
+word_at = _reader("uint64", _word)
+long_at = _reader("int64", _word)
+int_at = _reader("int32", _int)
+byte_at = _reader("uint8", _byte)
+float_at = _reader("float64", _real)
 
-set_word = _writer(types.uint64, _WORD)
-set_long = _writer(types.int64, _WORD)
-set_int = _writer(types.int32, _INT)
-set_byte = _writer(types.uint8, _BYTE)
+set_word = _writer("uint64", _word)
+set_long = _writer("int64", _word)
+set_int = _writer("int32", _int)
+set_byte = _writer("uint8", _byte)
 
 
 @part
@@ -113,7 +132,7 @@ def _is_any(builder: Any, mask: Any, vector: Any) -> Any:
     for lane in range(1, vector.count):
         word = builder.extract_element(mask, ir.Constant(ir.IntType(32), lane))
         found = builder.or_(found, word)
-    return builder.icmp_unsigned("!=", found, ir.Constant(_WORD, 0))
+    return builder.icmp_unsigned("!=", found, ir.Constant(_word(), 0))
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -122,7 +141,7 @@ def narrow(typing_context: Any, lanes: Any, target: Any, source: Any, high: Any,
     count = len(lanes)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        vector = ir.VectorType(_WORD, count)
+        vector = ir.VectorType(_word(), count)
         mask = _load(builder, arguments[2], vector)
         mask = _without(builder, mask, arguments[3], arguments[4], vector)
         pointer = builder.inttoptr(arguments[1], vector.as_pointer())
@@ -141,7 +160,7 @@ def meets(
     count = len(lanes)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        vector = ir.VectorType(_WORD, count)
+        vector = ir.VectorType(_word(), count)
         mask = _load(builder, arguments[1], vector)
         mask = _without(builder, mask, arguments[2], arguments[3], vector)
         mask = _without(builder, mask, arguments[4], arguments[5], vector)
@@ -176,7 +195,7 @@ def prefetch(typing_context: Any, address: Any) -> Any:
     """Tell the processor that what lies at an address will be written soon."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer, flag = _BYTE.as_pointer(), ir.IntType(32)
+        pointer, flag = _byte().as_pointer(), ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [pointer, flag, flag, flag])
         function = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
         write, keep, data = (ir.Constant(flag, value) for value in (1, 3, 1))

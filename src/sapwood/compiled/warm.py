@@ -1,7 +1,9 @@
 """Compile all kernels and keep them on disk: ``python -m sapwood.compiled.warm``.
 
-Compiling takes a minute, loading what was compiled before about a second. So this runs when Sapwood
-is installed, and again after an upgrade; whoever starts a broker or opens a trace does not wait.
+Compiling takes a minute, loading what was compiled before a fraction of a second. So this runs when
+Sapwood is installed, and again after an upgrade; whoever starts a broker or opens a trace does not
+wait. Numba compiles here and keeps what it needs to do so again; and machine code is made of it,
+which brokers run without Numba (`sapwood.machine`).
 """
 
 from __future__ import annotations
@@ -12,6 +14,9 @@ from time import perf_counter
 from typing import Any, Final
 
 from numba.core.dispatcher import Dispatcher
+
+from sapwood.machine.image import Image, ImageError
+from sapwood.machine.store import places, use_none, write
 
 REGISTRY: Final = {
     "matching": "sapwood.matching.warm",
@@ -25,7 +30,7 @@ Modules are named, not imported: they belong to higher layers, and load only whe
 
 
 def kernels(package: str) -> dict[str, Any]:
-    """All functions of a package whose compiled code is kept on disk, by name, if it is loaded."""
+    """All functions of a package that Numba compiles and keeps on disk, by name, if loaded."""
     modules = [module for name, module in sorted(sys.modules.items()) if _is_in(name, package)]
     return {
         f"{function.py_func.__module__}.{function.py_func.__name__}": function
@@ -41,8 +46,8 @@ def _is_in(module: str, package: str) -> bool:
     return module == package or module.startswith(f"{package}.")
 
 
-def main() -> None:
-    """Compile what is not compiled yet, and say so."""
+def compile_all() -> dict[str, Any]:
+    """Compile what is not compiled yet, and say so; all kernels by name."""
     start = perf_counter()
     for name, module in REGISTRY.items():
         sys.stderr.write(f"compiled code for {name}: ")
@@ -53,6 +58,24 @@ def main() -> None:
     compiled = [kernel for kernel in found.values() if kernel.stats.cache_misses]
     done = f"compiled and cached {len(compiled)}" if compiled else "all were compiled before"
     sys.stderr.write(f"{len(found)} kernels: {done} ({perf_counter() - start:.1f} s)\n")
+    return found
+
+
+def keep(found: dict[str, Any]) -> None:
+    """Make machine code of kernels and write it; where that cannot be, say why."""
+    try:
+        image: Image = import_module("sapwood.compiled.exporting").exported(found)
+        path = write(image, places(image.manifest.host))
+    except (ImageError, OSError, TypeError, ValueError) as problem:
+        sys.stderr.write(f"no machine code, brokers will load Numba: {problem}\n")
+    else:
+        sys.stderr.write(f"machine code: {path}, {len(image.code) / 1024:.0f} KiB\n")
+
+
+def main() -> None:
+    """Compile, and make machine code of it."""
+    use_none("it is being made")
+    keep(compile_all())
 
 
 if __name__ == "__main__":

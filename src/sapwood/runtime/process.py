@@ -14,6 +14,7 @@ from typing import Final
 
 import uvloop
 
+from sapwood.compiled.state import why_numba
 from sapwood.fastpath.scanning import scan_long
 from sapwood.fastpath.warm import exercise
 from sapwood.matching import preload
@@ -67,6 +68,9 @@ def _warm(settings: Settings, tell: Tell) -> None:
     preload(exercise)
     use_for_long_reads(scan_long)
     patience.cancel()
+    reason = why_numba()
+    if reason:
+        tell(f"broker {settings.id} runs its kernels with Numba, not as machine code: {reason}")
 
 
 async def _serve(server: Server, tell: Tell, load: Load, stop_with_stdin: bool) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from numba.core.dispatcher import Dispatcher
-
+from compiled.forms import forms, kernels_of
 from sapwood.trace import TraceWriter
 from sapwood.trace.columns import frames, orders, warm
 from sapwood.trace.columns.frames import Frames
@@ -16,19 +14,16 @@ from sapwood.trace.runfile import delta, hybrid, plain
 from sapwood.wire.frames import encode_head, encode_notification
 
 
-def compiled() -> dict[str, list[Any]]:
+def compiled() -> dict[str, list[str]]:
     """For which types there is code, by function."""
-    return {
-        f"{module.__name__}.{name}": [str(types) for types in function.signatures]
-        for module in (frames, orders, delta, hybrid, plain)
-        for name, function in vars(module).items()
-        if isinstance(function, Dispatcher)
-    }
+    kernels = kernels_of(frames, orders, delta, hybrid, plain)
+    return {name: forms(kernel) for name, kernel in kernels.items()}
 
 
 def test_recording_compiles_nothing_more(tmp_path: Path) -> None:
     warm.exercise()
     before = compiled()
+    assert len(before) == 5
     segment = Segment(Orders(), 1)
     for batch in range(2):
         frames = b"".join(

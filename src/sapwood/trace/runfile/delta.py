@@ -32,16 +32,17 @@ def encoded(firsts: Any, counts: Any, slope: int) -> bytes:
     total = int(counts.sum())
     blocks = -(-(total - 1) // _BLOCK) if total else 0
     target = np.empty(_HEADER_BYTES + blocks * _BLOCK_BYTES, np.uint8)
-    size = _encode(
-        firsts.astype(np.int64, copy=False), counts.astype(np.int64, copy=False), slope, target
-    )
+    firsts, counts = firsts.astype(np.int64, copy=False), counts.astype(np.int64, copy=False)
+    size = _encode(firsts, counts, slope, target, np.empty(_BLOCK, np.int64))
     return target[:size].tobytes()
 
 
 @nogil_kernel
-def _encode(firsts: Any, counts: Any, slope: Any, target: Any) -> Any:
-    """Fill the target; how many bytes that are."""
-    total = counts.sum()
+def _encode(firsts: Any, counts: Any, slope: Any, target: Any, differences: Any) -> Any:
+    """Fill the target; how many bytes that are. There is room for the differences of a block."""
+    total = np.int64(0)
+    for count in counts:
+        total += count
     at = _put_varint(target, 0, np.uint64(_BLOCK))
     at = _put_varint(target, at, np.uint64(_MINIBLOCKS))
     at = _put_varint(target, at, np.uint64(total))
@@ -49,7 +50,6 @@ def _encode(firsts: Any, counts: Any, slope: Any, target: Any) -> Any:
     rest = total - 1
     if rest <= 0:
         return at
-    differences = np.empty(_BLOCK, np.int64)
     number, left, run = firsts[0], counts[0] - 1, 1  # left in its run, and the next one
     while rest > 0:
         size = min(rest, np.int64(_BLOCK))
@@ -91,7 +91,9 @@ def _fill(
 @part
 def _put_block(target: Any, at: Any, differences: Any) -> Any:
     """Write differences, and where the next ones go."""
-    least = differences.min()
+    least = differences[0]
+    for difference in differences:
+        least = min(least, difference)
     at = _put_varint(target, at, _zigzag(least))
     widths_at = at
     at += _MINIBLOCKS

@@ -37,7 +37,9 @@ def encoded(values: Any, counts: Any, width: int) -> bytes:
     """Runs of values of so many bits: 1, or what `width_for` gives."""
     size = -(-width // 8)
     target = np.empty(len(values) * (_VARINT_BYTES + size), np.uint8)
-    used = _as_runs(values, counts, size, target)
+    used = _as_runs(
+        values.astype(np.int64, copy=False), counts.astype(np.int64, copy=False), size, target
+    )
     if used * 8 > int(counts.sum()) * width:
         return _packed(np.repeat(values, counts), width)
     return target[:used].tobytes()
