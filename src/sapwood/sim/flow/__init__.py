@@ -1,0 +1,23 @@
+"""Counting what a network carries, costs and decides, without sending any message.
+
+The exact simulator moves every message through real brokers. Here messages are only counted, in
+compiled code, and decisions are taken by the same functions as in brokers (`protocol.optimize`).
+So there is less to be trusted, and a thousand times more can be run: whole figures of the papers.
+
+- ``traffic(rates, routing, variant, seconds=…, seed=…, floods=None)``: one run
+  under constant rates; ``.traffic`` has notifications, changes of tables and entries per
+  second, edge by edge, in the type that formulas use (`sapwood.analysis.traffic.Traffic`). A tree
+  comes from ``complete_tree`` or ``rooted_tree``, rates from ``uniform_rates`` or ``rates`` there.
+- ``edges(setup)``: routing per edge with time-varying rates, the evaluation of hybrid routing
+  (Schröter et al.); ``setup`` is that of the exact simulator (`sapwood.sim.edge_routing`), and so
+  is the list of seconds that comes out.
+
+One seed gives one result. Needs NumPy and Numba: the extra ``matching``.
+"""
+
+from __future__ import annotations
+
+from sapwood.sim.flow.edges import edges
+from sapwood.sim.flow.traffic import Flow, traffic
+
+__all__ = ["Flow", "edges", "traffic"]
