@@ -10,14 +10,22 @@ So there is less to be trusted, and a thousand times more can be run: whole figu
   comes from ``complete_tree`` or ``rooted_tree``, rates from ``uniform_rates`` or ``rates`` there.
 - ``edges(setup)``: routing per edge with time-varying rates, the evaluation of hybrid routing
   (Schröter et al.); ``setup`` is that of the exact simulator (`sapwood.sim.edge_routing`), and so
-  is the list of seconds that comes out.
+  is the list of ``.seconds`` that comes out.
+- ``topology(course, way, traffic=1.0, **settings)``: the tree changed by a way of choosing it
+  (``static``, ``lmst``, ``lmit``, ``ci``, ``ci-hysteresis``, ``ci-sketch``, ``ci-stable``,
+  ``adaptive``) on a course of events drawn by
+  ``sapwood.sim.optimizing.setup.draw_course(SetupParameters(…), seed)``. ``.outcome`` is of the
+  type of the exact simulator (`sapwood.sim.optimizing.world.Outcome`); beside it are the costs of
+  broadcasts and requests, and degrees. ``settings`` are fields of `HeuristicSettings` (``horizon``,
+  ``cache_size``, …) or, for ``adaptive``, of `OptimizationSettings`.
 
 One seed gives one result. Needs NumPy and Numba: the extra ``matching``.
 """
 
 from __future__ import annotations
 
-from sapwood.sim.flow.edges import edges
+from sapwood.sim.flow.edges import EdgesRun, edges
+from sapwood.sim.flow.topology import TopologyRun, topology
 from sapwood.sim.flow.traffic import Flow, traffic
 
-__all__ = ["Flow", "edges", "traffic"]
+__all__ = ["EdgesRun", "Flow", "TopologyRun", "edges", "topology", "traffic"]

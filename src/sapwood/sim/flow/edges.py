@@ -60,6 +60,11 @@ SWITCH_TO_FLOODING: Final = 2
 """That everything comes, and that nothing more is told."""
 
 
+_begin: Any = begin
+_run_seconds: Any = run_seconds
+"""They take as many arrays as there are: types say nothing about these."""
+
+
 class EdgesRun(msgspec.Struct):
     """What came of one run."""
 
@@ -102,7 +107,7 @@ class _Clients:
         self.toggles, self.wanted = (np.zeros((2, brokers), np.int64) for _ in range(2))
         self.stack = np.empty((brokers, 2), np.int64)
         self.count = present
-        begin(
+        _begin(
             present, self.alive, self.random, *self.shape, modes, self.local, *self._tables(),
             self.published, self.toggles, self.wanted, self.stack, np.zeros(4, np.int64),
         )  # fmt: skip
@@ -120,7 +125,7 @@ class _Clients:
         self._clear()
         out = np.zeros((last - first, 4), np.int64)
         setup = self.setup
-        self.count = run_seconds(
+        self.count = _run_seconds(
             self.births[first:last], 1 / setup.lifetime, setup.publication_rate / setup.scale,
             self.count, self.alive, self.random, *self.shape, self.modes, self.local,
             *self._tables(), self.published, self.published_at, self.moved, self.toggles,

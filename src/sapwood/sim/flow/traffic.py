@@ -114,12 +114,12 @@ def traffic(
 
 @dataclass(frozen=True, eq=False)
 class _Counted:
-    changes: Floats
-    passed: Floats
-    present: Floats
-    moved: Floats
-    lived: Floats
-    published: Floats
+    changes: Any
+    passed: Any
+    present: Any
+    moved: Any
+    lived: Any
+    published: Any
     events: int
 
 
