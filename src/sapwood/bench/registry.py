@@ -44,6 +44,10 @@ class Benchmark(NamedTuple):
 
 
 BENCHMARKS: dict[str, Benchmark] = {
+    "flow": Benchmark(
+        "message hops per second of the flow simulator, beside the exact one",
+        "sapwood.bench.flow",
+    ),
     "matching": Benchmark(
         "the matching engine beside a naive scan and the counting algorithm",
         "sapwood.bench.matching",

@@ -2,12 +2,15 @@
 
 The exact simulator moves every message through real brokers. Here messages are only counted, in
 compiled code, and decisions are taken by the same functions as in brokers (`protocol.optimize`).
-So there is less to be trusted, and a thousand times more can be run: whole figures of the papers.
+So whole figures of the papers can be run; what is counted is checked against both formulas and the
+exact simulator.
 
-- ``traffic(rates, routing, variant, seconds=…, seed=…, floods=None)``: one run
-  under constant rates; ``.traffic`` has notifications, changes of tables and entries per
-  second, edge by edge, in the type that formulas use (`sapwood.analysis.traffic.Traffic`). A tree
-  comes from ``complete_tree`` or ``rooted_tree``, rates from ``uniform_rates`` or ``rates`` there.
+- ``traffic(rates, routing, variant, seconds=…, seed=…, floods=None, refresh_period=None)``: one run
+  under constant rates; ``.traffic`` has notifications, changes of tables, renewals of leases and
+  entries per second, edge by edge, in the type that formulas use
+  (`sapwood.analysis.traffic.Traffic`). A tree comes from ``complete_tree`` or ``rooted_tree``,
+  rates from ``uniform_rates`` or ``rates`` there. ``with_digests(flow, refresh_period)`` adds what
+  Sapwood does instead of renewing leases.
 - ``edges(setup)``: routing per edge with time-varying rates, the evaluation of hybrid routing
   (Schröter et al.); ``setup`` is that of the exact simulator (`sapwood.sim.edge_routing`), and so
   is the list of ``.seconds`` that comes out.
@@ -26,6 +29,6 @@ from __future__ import annotations
 
 from sapwood.sim.flow.edges import EdgesRun, edges
 from sapwood.sim.flow.topology import TopologyRun, topology
-from sapwood.sim.flow.traffic import Flow, traffic
+from sapwood.sim.flow.traffic import Flow, traffic, with_digests
 
-__all__ = ["EdgesRun", "Flow", "TopologyRun", "edges", "topology", "traffic"]
+__all__ = ["EdgesRun", "Flow", "TopologyRun", "edges", "topology", "traffic", "with_digests"]

@@ -85,10 +85,7 @@ def shared_with(
         )
     scale = float(1 << level)
     if other < 0:
-        return scale * (first + wrong_one * (own - first))
-    return scale * (
-        both
-        + wrong_one * (second - both)
-        + wrong_other * (first - both)
-        + wrong_one * wrong_other * (own - first - second + both)
-    )
+        return float(scale * (first + wrong_one * (own - first)))
+    mistaken = wrong_one * (second - both) + wrong_other * (first - both)
+    mistaken += wrong_one * wrong_other * (own - first - second + both)
+    return float(scale * (both + mistaken))

@@ -340,4 +340,4 @@ def _choose(
         if place:
             row[REQUESTS] += 1
             row[REQUEST_COST] += links[place - 1] + processing[place]
-    return least_link(sums, hysteresis)
+    return int(least_link(sums, hysteresis))

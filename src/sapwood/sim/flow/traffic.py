@@ -7,12 +7,13 @@ still gives an answer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
 
-from sapwood.analysis.traffic.arrays import Flags, Floats, number_of
+from sapwood.analysis.stabilization.traffic import BUCKET_ENTRIES
+from sapwood.analysis.traffic.arrays import Flags, number_of
 from sapwood.analysis.traffic.flows import both_sides
 from sapwood.analysis.traffic.predicting import (
     PEER_TO_PEER,
@@ -24,6 +25,7 @@ from sapwood.analysis.traffic.rates import Rates
 from sapwood.analysis.traffic.routing import EdgeTraffic
 from sapwood.analysis.traffic.tree import RootedTree
 from sapwood.errors import ParameterError
+from sapwood.sim.flow.leases import run_leases
 from sapwood.sim.flow.stationary import run_units
 from sapwood.sim.flow.tables import COVERING, IDENTITY, MERGING
 
@@ -88,10 +90,13 @@ def traffic(
     seconds: float,
     seed: int,
     floods: Flags | None = None,
+    refresh_period: float | None = None,
 ) -> Flow:
     """One run from equilibrium: notifications, changes of tables and entries, edge by edge.
 
-    `floods` says which edges flood, where the variant does not. Lifetimes are exponential.
+    `floods` says which edges flood, where the variant does not. Lifetimes are exponential. With a
+    `refresh_period`, renewals of leases are counted, too, for identity-based routing, after two
+    periods in which they settle; `with_digests` adds what Sapwood does instead.
     """
     tree = rates.tree
     number_of("seconds", seconds, positive=True)
@@ -109,7 +114,43 @@ def traffic(
             "interests",
         )
     counted = _run(rates, routing, floods, seconds, np.random.default_rng(seed))
-    return Flow(_traffic_of(rates, routing, floods, counted, seconds), seconds, counted.events)
+    found = _traffic_of(rates, routing, floods, counted, seconds)
+    if refresh_period is None:
+        return Flow(found, seconds, counted.events)
+    number_of("refresh_period", refresh_period, positive=True)
+    if routing != "identity":
+        raise ParameterError(f"is {routing!r}; leases are counted for identity only", "routing")
+    random = np.random.default_rng([seed, 1])
+    renewals, events = _renewals(rates, floods, refresh_period, seconds, random)
+    leased = replace(found, leasing_by_edge=renewals / seconds)
+    return Flow(leased, seconds, counted.events + events)
+
+
+def with_digests(flow: Flow, refresh_period: float) -> Flow:
+    """The same with tables that are kept right by digests, as Sapwood does by default.
+
+    One goes against every edge in a period, and one more for each `BUCKET_ENTRIES` of its table.
+    """
+    number_of("refresh_period", refresh_period, positive=True)
+    buckets = np.maximum(1.0, np.ceil(flow.traffic.edges.entries / BUCKET_ENTRIES))
+    kept = replace(flow.traffic, leasing_by_edge=buckets / refresh_period)
+    return replace(flow, traffic=kept)
+
+
+def _renewals(
+    rates: Rates, floods: Flags, period: float, seconds: float, random: Any
+) -> tuple[Any, int]:
+    """Renewals of leases by direction and link, filter by filter; how much happened."""
+    shape = shape_of(rates.tree)
+    found = np.zeros((2, len(rates.tree.brokers)), np.int64)
+    events = 0
+    for filter in range(rates.interests.filters):
+        events += run_leases(
+            rates.copies, float(period), 2.0 * period, float(seconds), random, shape.parents,
+            shape.first_child, shape.last_child, by_broker(floods), rates.live[:, filter].copy(),
+            np.cumsum(rates.arrival_rate[:, filter]), rates.departure_rate[:, filter].copy(), found,
+        )  # fmt: skip
+    return found[:, 1:], int(events)
 
 
 @dataclass(frozen=True, eq=False)
