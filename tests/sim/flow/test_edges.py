@@ -65,6 +65,7 @@ def test_the_exact_simulator_carries_as_much_and_floods_as_many_edges() -> None:
         assert away <= 4.5 * np.hypot(*errors), name
 
 
+@pytest.mark.slow
 def test_hybrid_routing_costs_hardly_more_than_the_cheaper_one() -> None:
     found = edges(Setup())
     assert excess(found.seconds) < 0.01

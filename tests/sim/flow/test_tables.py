@@ -86,7 +86,7 @@ def test_tables_and_messages_are_those_worked_out_anew(seed: int, algorithm: int
     tables = Tables(tree, algorithm, COVERS if algorithm == COVERING else COVERS[:0, :0].copy())
     wanted = np.zeros((9, 3), dtype=bool)
     messages = np.zeros((2, 9), np.int64)
-    for _ in range(300):
+    for _ in range(120):
         broker, filter = random.randrange(9), random.randrange(3)
         before = told(tables.asked, algorithm, COVERS)
         wanted[broker, filter] ^= True

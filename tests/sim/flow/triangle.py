@@ -85,7 +85,7 @@ def mean_of(values: Sequence[float], confidence: float) -> Mean:
 
 
 @cache
-def scenario(tree: str, overlapping: bool) -> Rates:
+def scenario(tree: str, *, overlapping: bool) -> Rates:
     """Clients at the leaves of a complete tree, or anywhere in a random one, at uneven rates."""
     if tree == "complete":
         shape, seed = complete_tree(2, 3), 1
@@ -121,7 +121,7 @@ def corners(
 ) -> Iterator[Corners]:
     """All three, for each quantity that is not nothing."""
     overlapping = algorithm == "covering"
-    found = scenario(tree, overlapping)
+    found = scenario(tree, overlapping=overlapping)
     floods = flooded_edges(found.tree, variant)
     if algorithm == "flooding":
         floods = np.ones_like(floods)
