@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 
 from sapwood.analysis.traffic.tree import RootedTree, rooted_tree
 from sapwood.compiled.compiling import kernel
-from sapwood.sim.flow.tables import COVERING, DOWN, IDENTITY, MERGING, UP, spread
+from sapwood.sim.flow.tables import (
+    COVERING,
+    DOWN,
+    IDENTITY,
+    MERGING,
+    UP,
+    Tables,
+    new_tables,
+    spread,
+)
 from sapwood.sim.flow.traffic import shape_of
 from sapwood.sim.topology import random_tree
 
@@ -18,34 +28,17 @@ COVERS = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0]], dtype=bool)
 
 
 @kernel
-def step(*arguments):  # type: ignore[no-untyped-def]  # as compiled code is called
-    spread(*arguments)
+def step(tables: Any, filter: int, broker: int, source: int, on: bool) -> None:
+    spread(tables, filter, broker, source, on, 0.0)
 
 
-class Tables:
-    """The arrays of the kernel."""
-
-    def __init__(self, tree: RootedTree, algorithm: int, covers: np.ndarray) -> None:
-        brokers, filters = len(tree.brokers), 3
-        shape = shape_of(tree)
-        self.fixed = (
-            shape.parents, shape.first_child, shape.last_child,
-            np.zeros((2, brokers), dtype=bool), algorithm, covers, np.zeros((0, 0), dtype=bool),
-        )  # fmt: skip
-        self.sources, self.single = (np.zeros((brokers, filters), np.int32) for _ in range(2))
-        self.asked = np.zeros((2, brokers, filters), np.bool_)
-        self.changes = np.zeros((2, brokers), np.int64)
-        self.rest = (
-            np.zeros((2, brokers), np.int32), np.zeros((2, brokers, filters), np.int32),
-            np.zeros(filters, np.int64), self.changes, np.zeros((2, brokers), np.int64),
-            np.zeros((2, brokers)), np.empty((brokers, 2), np.int64),
-        )  # fmt: skip
-
-    def move(self, filter: int, broker: int, on: bool) -> None:
-        step(
-            filter, broker, len(self.sources), on, 0.0, *self.fixed, self.sources, self.single,
-            self.asked, *self.rest,
-        )  # fmt: skip
+def empty_tables(tree: RootedTree, algorithm: int, covers: np.ndarray) -> Tables:
+    shape = shape_of(tree)
+    floods = np.zeros((2, len(tree.brokers)), dtype=bool)
+    return new_tables(
+        (shape.parents, shape.first_child, shape.last_child), floods, algorithm,
+        (covers, np.zeros((0, 0), dtype=bool)), (len(tree.brokers), 3, 3),
+    )  # fmt: skip
 
 
 def wanted_behind(tree: RootedTree, wanted: np.ndarray) -> np.ndarray:
@@ -83,14 +76,16 @@ def told(asked: np.ndarray, algorithm: int, covers: np.ndarray) -> list[list[fro
 def test_tables_and_messages_are_those_worked_out_anew(seed: int, algorithm: int) -> None:
     random = Random(seed)
     tree = rooted_tree(random_tree(9, random).links)
-    tables = Tables(tree, algorithm, COVERS if algorithm == COVERING else COVERS[:0, :0].copy())
+    tables = empty_tables(
+        tree, algorithm, COVERS if algorithm == COVERING else COVERS[:0, :0].copy()
+    )
     wanted = np.zeros((9, 3), dtype=bool)
     messages = np.zeros((2, 9), np.int64)
     for _ in range(120):
         broker, filter = random.randrange(9), random.randrange(3)
         before = told(tables.asked, algorithm, COVERS)
         wanted[broker, filter] ^= True
-        tables.move(filter, broker, bool(wanted[broker, filter]))
+        step(tables, filter, broker, 9, bool(wanted[broker, filter]))
         assert np.array_equal(tables.asked, wanted_behind(tree, wanted))
         after = told(tables.asked, algorithm, COVERS)
         for way in (DOWN, UP):

@@ -26,8 +26,8 @@ from sapwood.analysis.traffic.routing import EdgeTraffic
 from sapwood.analysis.traffic.tree import RootedTree
 from sapwood.errors import ParameterError
 from sapwood.sim.flow.leases import run_leases
-from sapwood.sim.flow.stationary import run_units
-from sapwood.sim.flow.tables import COVERING, IDENTITY, MERGING
+from sapwood.sim.flow.stationary import Clients, run_units
+from sapwood.sim.flow.tables import COVERING, IDENTITY, MERGING, new_tables
 
 ALGORITHMS: Final = {
     "flooding": IDENTITY,
@@ -184,18 +184,19 @@ def _run(rates: Rates, routing: str, floods: Flags, seconds: float, random: Any)
     covers = np.zeros((0, 0), np.bool_) if interests.covers is None else interests.covers
     matches = np.zeros((0, 0), np.bool_) if interests.matches is None else interests.matches
     shape = shape_of(tree)
-    changes, passed = (np.zeros((2, brokers), np.int64) for _ in range(2))
-    present = np.zeros((2, brokers))
-    moved, lived = np.zeros(brokers, np.int64), np.zeros(brokers)
-    published = np.zeros((brokers, kinds), np.int64)
-    events = run_units(
-        units, float(seconds), random, shape.parents, shape.first_child, shape.last_child,
-        by_broker(floods), ALGORITHMS[routing], np.array(covers),
-        np.array(matches), np.array(live), np.cumsum(arrival),
-        np.array(departure), np.cumsum(publication), changes, passed, present, moved,
-        lived, published,
+    tables = new_tables(
+        (shape.parents, shape.first_child, shape.last_child), by_broker(floods),
+        ALGORITHMS[routing], (np.array(covers), np.array(matches)), (brokers, filters, kinds),
     )  # fmt: skip
-    return _Counted(changes, passed, present, moved, lived, published.sum(axis=1), int(events))
+    clients = Clients(
+        np.array(live), np.cumsum(arrival), np.array(departure), np.cumsum(publication),
+        np.zeros(brokers, np.int64), np.zeros(brokers), np.zeros((brokers, kinds), np.int64),
+    )  # fmt: skip
+    events = run_units(units, float(seconds), random, tables, clients)
+    return _Counted(
+        tables.changes, tables.passed, tables.present, clients.moved, clients.lived,
+        clients.published.sum(axis=1), int(events),
+    )  # fmt: skip
 
 
 def _traffic_of(
