@@ -11,11 +11,10 @@ One filter is looked at at a time. An edge is named as in `tables`: ``(DOWN, b)`
 its parent, ``(UP, c)`` what c is told by its parent.
 """
 
-# ruff: noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - a kernel is one loop over plain arrays
 from __future__ import annotations
 
 import heapq
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -32,6 +31,46 @@ GOES: Final = 1
 RENEWS: Final = 2
 
 
+class Leases(NamedTuple):
+    """All arrays; "by edge" is by direction and by the broker below the link."""
+
+    parents: Any
+    first_child: Any
+    last_child: Any
+    floods: Any
+    telling: Any
+    """By edge: whether the filter is told."""
+    representative: Any
+    """By edge: whose renewals are passed on: a broker, or the number of brokers plus a client."""
+    told: Any
+    """By edge: when it was told last."""
+    head: Any
+    """By broker: one of its clients; -1: none."""
+    following: Any
+    """By client: another client of the same broker; -1: none."""
+    before: Any
+    """By client: the one that it follows."""
+    at_broker: Any
+    renewed: Any
+    """By client: when."""
+    is_live: Any
+    renewals: Any
+    """By edge: how many were passed on."""
+    stack: Any
+
+
+def new_leases(shape: tuple[Any, Any, Any], floods: Any, room: int) -> Leases:
+    """Nobody is there, and there is room for so many clients, one after the other."""
+    brokers = len(shape[0])
+    by_edge = (2, brokers)
+    return Leases(
+        *shape, floods, np.zeros(by_edge, np.bool_), np.zeros(by_edge, np.int64), np.zeros(by_edge),
+        np.zeros(brokers, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64),
+        np.zeros(room, np.int64), np.zeros(room), np.zeros(room, np.bool_),
+        np.zeros(by_edge, np.int64), np.zeros((2 * brokers, 3), np.int64),
+    )  # fmt: skip
+
+
 @part
 def _edge(here: int, there: int, parents: Any) -> tuple[int, int]:
     """The name of what one broker tells another one."""
@@ -41,30 +80,27 @@ def _edge(here: int, there: int, parents: Any) -> tuple[int, int]:
 
 
 @part
-def _successor(
-    here: int, there: int, told: float, parents: Any, first_child: Any, last_child: Any,
-    telling: Any, renewed: Any, head: Any, following: Any, client_renewed: Any,
-) -> tuple[int, bool]:  # fmt: skip
+def _successor(leases: Leases, here: int, there: int, told: float) -> tuple[int, bool]:
     """Who is to represent an entry towards a neighbour: -1, nobody; and whether silently."""
-    count = len(parents)
+    parents, first = leases.parents, leases.first_child[here] - 1
     best, oldest = -1, -1
     best_at, oldest_at = -np.inf, np.inf
-    client = head[here]
-    place = first_child[here] - 1
-    while client >= 0 or place < last_child[here]:
+    client = leases.head[here]
+    place = first
+    while client >= 0 or place < leases.last_child[here]:
         if client >= 0:
-            source, at = count + client, client_renewed[client]
-            client = following[client]
+            source, at = len(parents) + client, leases.renewed[client]
+            client = leases.following[client]
         else:
-            other = parents[here] if place == first_child[here] - 1 else place
+            other = parents[here] if place == first else place
             place += 1
             if other < 0 or other == there:
                 continue
             way, link = _edge(other, here, parents)
-            if not telling[way, link]:
+            if not leases.telling[way, link]:
                 continue
-            source, at = other, renewed[way, link]
-        if at <= told and at > best_at:
+            source, at = other, leases.told[way, link]
+        if told >= at > best_at:
             best, best_at = source, at
         if at < oldest_at:
             oldest, oldest_at = source, at
@@ -74,132 +110,129 @@ def _successor(
 
 
 @part
+def _passes(leases: Leases, what: int, here: int, there: int, came: int) -> int:
+    """What a neighbour is told when a source was renewed, began or ended: -1, nothing."""
+    way, link = _edge(here, there, leases.parents)
+    if leases.floods[way, link]:
+        return -1
+    if what == BEGAN:
+        if leases.telling[way, link]:
+            return -1
+        leases.telling[way, link], leases.representative[way, link] = True, came
+        return BEGAN
+    if not leases.telling[way, link] or leases.representative[way, link] != came:
+        return -1
+    if what == RENEWED:
+        return RENEWED
+    chosen, is_silent = _successor(leases, here, there, leases.told[way, link])
+    leases.representative[way, link] = chosen
+    if chosen < 0:
+        leases.telling[way, link] = False
+        return ENDED
+    return -1 if is_silent else RENEWED
+
+
+@part
 def _happens(
-    kind: int, broker: int, source: int, now: float, is_counted: bool, parents: Any,
-    first_child: Any, last_child: Any, floods: Any, telling: Any, representative: Any, told: Any,
-    renewed: Any, head: Any, following: Any, client_renewed: Any, renewals: Any, stack: Any,
-) -> None:  # fmt: skip
+    leases: Leases, kind: int, broker: int, source: int, now: float, is_counted: bool
+) -> None:
     """A source of a broker was renewed, began or ended: as far as that goes."""
+    stack = leases.stack
     stack[0, 0], stack[0, 1], stack[0, 2] = kind, broker, source
     top = 1
     while top:
         top -= 1
         what, here, came = stack[top, 0], stack[top, 1], stack[top, 2]
-        for place in range(first_child[here] - 1, last_child[here]):
-            there = parents[here] if place == first_child[here] - 1 else place
+        first = leases.first_child[here] - 1
+        for place in range(first, leases.last_child[here]):
+            there = leases.parents[here] if place == first else place
             if there < 0 or there == came:
                 continue
-            way, link = _edge(here, there, parents)
-            if floods[way, link]:
-                continue
-            then = -1
-            if what == BEGAN:
-                if telling[way, link]:
-                    continue
-                telling[way, link], representative[way, link] = True, came
-                then = BEGAN
-            elif telling[way, link] and representative[way, link] == came:
-                if what == RENEWED:
-                    then = RENEWED
-                else:
-                    chosen, is_silent = _successor(
-                        here, there, told[way, link], parents, first_child, last_child, telling,
-                        renewed, head, following, client_renewed,
-                    )  # fmt: skip
-                    representative[way, link] = chosen
-                    if chosen < 0:
-                        telling[way, link] = False
-                        then = ENDED
-                    elif not is_silent:
-                        then = RENEWED
+            then = _passes(leases, what, here, there, came)
             if then < 0:
                 continue
+            way, link = _edge(here, there, leases.parents)
             if then == RENEWED and is_counted:
-                renewals[way, link] += 1
+                leases.renewals[way, link] += 1
             if then != ENDED:
-                told[way, link] = renewed[way, link] = now
+                leases.told[way, link] = now
             stack[top, 0], stack[top, 1], stack[top, 2] = then, there, here
             top += 1
 
 
+@part
+def _enter(leases: Leases, client: int, now: float) -> None:
+    """A client comes: it is the first in the list of its broker."""
+    broker = leases.at_broker[client]
+    first = leases.head[broker]
+    leases.following[client], leases.before[client] = first, -1
+    if first >= 0:
+        leases.before[first] = client
+    leases.head[broker] = client
+    leases.renewed[client], leases.is_live[client] = now, True
+
+
+@part
+def _leave(leases: Leases, client: int) -> None:
+    """A client goes."""
+    before, following = leases.before[client], leases.following[client]
+    if before >= 0:
+        leases.following[before] = following
+    else:
+        leases.head[leases.at_broker[client]] = following
+    if following >= 0:
+        leases.before[following] = before
+    leases.is_live[client] = False
+
+
 @kernel
 def run_leases(
-    units: int, period: float, warm_up: float, seconds: float, random: Any, parents: Any,
-    first_child: Any, last_child: Any, floods: Any, live_mean: Any, arrivals: Any,
-    departure_rates: Any, renewals: Any,
-) -> int:  # fmt: skip
-    """Renewals of one filter, by direction and link, so many times anew; how much happened."""
-    count = len(parents)
-    telling = np.zeros((2, count), np.bool_)
-    representative = np.zeros((2, count), np.int64)
-    told, renewed = np.zeros((2, count)), np.zeros((2, count))
-    head = np.zeros(count, np.int64)
-    stack = np.empty((2 * count, 3), np.int64)
-    end = warm_up + seconds
-    room = int(live_mean.sum() + arrivals[-1] * end)
-    room = int(room + 10 * np.sqrt(room)) + 1000
-    following, before = np.empty(room, np.int64), np.empty(room, np.int64)
-    at_broker, client_renewed = np.empty(room, np.int64), np.empty(room)
-    is_live = np.zeros(room, np.bool_)
-    events = 0
-    for _ in range(units):
-        telling[:] = False
-        head[:] = -1
-        is_live[:] = False
-        clients = 0
-        ahead = [(0.0, COMES, np.int64(-1))]
-        heapq.heappop(ahead)
-        for broker in range(count):
-            for _ in range(random.poisson(live_mean[broker])):
-                at_broker[clients] = broker
-                heapq.heappush(ahead, (0.0, COMES, np.int64(clients)))
-                clients += 1
-        if arrivals[-1] > 0:
-            heapq.heappush(ahead, (random.exponential() / arrivals[-1], COMES, np.int64(-1)))
-        while ahead:
-            now, kind, client = heapq.heappop(ahead)
-            if not now < end:
-                break
-            if kind == COMES and client < 0:
-                heapq.heappush(
-                    ahead, (now + random.exponential() / arrivals[-1], COMES, np.int64(-1))
-                )
-                if clients == room:
-                    continue
-                client = np.int64(clients)
-                at_broker[client] = drawn(arrivals, random)
-                clients += 1
-            elif not (kind == COMES or is_live[client]):
+    leases: Leases, times: Any, random: Any, live_mean: Any, arrivals: Any, departure_rates: Any
+) -> int:
+    """One filter; `times` are the period, the time to settle, and the end. How much happened."""
+    period, warm_up, end = times
+    brokers = len(leases.parents)
+    leases.telling[:] = False
+    leases.head[:] = -1
+    leases.is_live[:] = False
+    clients, events = 0, 0
+    ahead = [(0.0, COMES, np.int64(-1))]
+    heapq.heappop(ahead)
+    for broker in range(brokers):
+        for _ in range(random.poisson(live_mean[broker])):
+            leases.at_broker[clients] = broker
+            heapq.heappush(ahead, (0.0, COMES, np.int64(clients)))
+            clients += 1
+    if arrivals[-1] > 0:
+        heapq.heappush(ahead, (random.exponential() / arrivals[-1], COMES, np.int64(-1)))
+    while ahead:
+        now, kind, client = heapq.heappop(ahead)
+        if not now < end:
+            break
+        if kind == COMES and client < 0:
+            following = now + random.exponential() / arrivals[-1]
+            heapq.heappush(ahead, (following, COMES, np.int64(-1)))
+            if clients == len(leases.is_live):
                 continue
-            events += 1
-            broker = at_broker[client]
-            what = RENEWED
-            if kind == COMES:
-                what = BEGAN
-                is_live[client] = True
-                following[client], before[client] = head[broker], -1
-                if head[broker] >= 0:
-                    before[head[broker]] = client
-                head[broker] = client
-                client_renewed[client] = now
-                gone = now + random.exponential() / departure_rates[broker]
-                heapq.heappush(ahead, (gone, GOES, client))
-                heapq.heappush(ahead, (now + period * random.random(), RENEWS, client))
-            elif kind == RENEWS:
-                client_renewed[client] = now
-                heapq.heappush(ahead, (now + period, RENEWS, client))
-            else:
-                what = ENDED
-                is_live[client] = False
-                if before[client] >= 0:
-                    following[before[client]] = following[client]
-                else:
-                    head[broker] = following[client]
-                if following[client] >= 0:
-                    before[following[client]] = before[client]
-            _happens(
-                what, broker, count + client, now, now >= warm_up, parents, first_child,
-                last_child, floods, telling, representative, told, renewed, head, following,
-                client_renewed, renewals, stack,
-            )  # fmt: skip
+            client = np.int64(clients)
+            leases.at_broker[client] = drawn(arrivals, random)
+            clients += 1
+        elif kind != COMES and not leases.is_live[client]:
+            continue
+        events += 1
+        broker = leases.at_broker[client]
+        what = RENEWED
+        if kind == COMES:
+            what = BEGAN
+            _enter(leases, client, now)
+            gone = now + random.exponential() / departure_rates[broker]
+            heapq.heappush(ahead, (gone, GOES, client))
+            heapq.heappush(ahead, (now + period * random.random(), RENEWS, client))
+        elif kind == RENEWS:
+            leases.renewed[client] = now
+            heapq.heappush(ahead, (now + period, RENEWS, client))
+        else:
+            what = ENDED
+            _leave(leases, client)
+        _happens(leases, what, broker, brokers + int(client), now, now >= warm_up)
     return events

@@ -7,6 +7,7 @@ still gives an answer.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -25,7 +26,7 @@ from sapwood.analysis.traffic.rates import Rates
 from sapwood.analysis.traffic.routing import EdgeTraffic
 from sapwood.analysis.traffic.tree import RootedTree
 from sapwood.errors import ParameterError
-from sapwood.sim.flow.leases import run_leases
+from sapwood.sim.flow.leases import new_leases, run_leases
 from sapwood.sim.flow.stationary import Clients, run_units
 from sapwood.sim.flow.tables import COVERING, IDENTITY, MERGING, new_tables
 
@@ -142,15 +143,24 @@ def _renewals(
 ) -> tuple[Any, int]:
     """Renewals of leases by direction and link, filter by filter; how much happened."""
     shape = shape_of(rates.tree)
-    found = np.zeros((2, len(rates.tree.brokers)), np.int64)
+    end = 2 * period + seconds
+    most = float((rates.live + rates.arrival_rate * end).sum(axis=0).max())
+    leases = new_leases(
+        (shape.parents, shape.first_child, shape.last_child), by_broker(floods),
+        int(most + 10 * math.sqrt(most)) + 1000,
+    )  # fmt: skip
+    times = (float(period), 2.0 * period, float(end))
     events = 0
     for filter in range(rates.interests.filters):
-        events += run_leases(
-            rates.copies, float(period), 2.0 * period, float(seconds), random, shape.parents,
-            shape.first_child, shape.last_child, by_broker(floods), rates.live[:, filter].copy(),
-            np.cumsum(rates.arrival_rate[:, filter]), rates.departure_rate[:, filter].copy(), found,
-        )  # fmt: skip
-    return found[:, 1:], int(events)
+        live, arrival, departure = (
+            np.ascontiguousarray(one[:, filter])
+            for one in (rates.live, rates.arrival_rate, rates.departure_rate)
+        )
+        for _ in range(rates.copies):
+            events += run_leases(
+                leases, times, random, live.copy(), np.cumsum(arrival), departure.copy()
+            )
+    return leases.renewals[:, 1:], events
 
 
 @dataclass(frozen=True, eq=False)
