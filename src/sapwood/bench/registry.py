@@ -48,6 +48,10 @@ BENCHMARKS: dict[str, Benchmark] = {
         "a disk spool on one link and a durable subscriber, beside memory",
         "sapwood.bench.durable",
     ),
+    "flow": Benchmark(
+        "message hops per second of the flow simulator, beside the exact one",
+        "sapwood.bench.flow",
+    ),
     "matching": Benchmark(
         "the matching engine beside a naive scan and the counting algorithm",
         "sapwood.bench.matching",

@@ -7,13 +7,11 @@ from random import Random
 import numpy as np
 import pytest
 
-from sapwood.analysis.delivery.exchange import Step, path_cost
 from sapwood.protocol.optimize.published.judging import (
     HEURISTICS,
     Prospect,
     ci_contribution,
     ci_pays,
-    costs_along,
     link_to_remove,
     lmit_contribution,
     lmst_contribution,
@@ -113,17 +111,6 @@ def test_ci_finds_the_best_tree_of_the_example(numbers: tuple[int, ...], kept: s
             tree = (tree - {old}) | {new}
             break
     assert tree == {"13", "23"}
-
-
-def test_costs_along_a_way_are_those_of_the_analysis() -> None:
-    random = Random(4)
-    for _ in range(50):
-        way = []
-        for _ in range(random.randint(1, 5)):
-            common = random.choice((0, 7, 30))
-            way.append(Step(random.random(), random.random(), common, random.randint(0, common)))
-        found = costs_along(way)
-        assert found == pytest.approx([path_cost(way[:end]) for end in range(1, len(way) + 1)])
 
 
 def test_nothing_shared_means_no_link_and_no_division_by_zero() -> None:

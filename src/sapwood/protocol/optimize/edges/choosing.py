@@ -24,7 +24,14 @@ from sapwood.protocol.machine import Machine, MessageHandler
 from sapwood.protocol.messages import CODEC, EdgeReport, Subscribe, Unsubscribe
 from sapwood.protocol.neighbours import Neighbour
 from sapwood.protocol.optimize.edges.switching import Switching
-from sapwood.protocol.optimize.edges.weighing import Counted, Hold, Rates, is_worth, rates
+from sapwood.protocol.optimize.edges.weighing import (
+    Counted,
+    Hold,
+    Rates,
+    best_way,
+    is_worth,
+    measured,
+)
 from sapwood.routing.algorithms import FLOODING
 
 DECISIONS_MAX: Final = 64
@@ -234,14 +241,7 @@ class Choosing(Machine):
 
     def measured(self, meter: Meter) -> Rates | None:
         """What an edge carries, if that is known."""
-        if not meter.parts:
-            return None
-        total = Counted()
-        for part in meter.parts:
-            total.add(part)
-        known = {how for how in total.said if all(how in part.said for part in meter.parts)}
-        total.said = {how: number for how, number in total.said.items() if how in known}
-        return rates(total, self._settings.unit, self.message_bytes)
+        return measured(meter.parts, self._settings.unit, self.message_bytes)
 
     # Deciding
 
@@ -314,8 +314,7 @@ class Choosing(Machine):
 
     def _best(self, seen: Rates) -> str | None:
         """The cheapest way of telling among those that may be and whose cost is known."""
-        known = [how for how in self._settings.telling if how in seen.said]
-        return min(known, key=lambda how: seen.said[how], default=None)
+        return best_way(seen, self._settings.telling)
 
     def _entries(self, name: str) -> int:
         """What would have to be told first, at most."""

@@ -9,6 +9,7 @@ of what was counted, and by what the switch itself costs, within the time to pay
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -74,6 +75,24 @@ def rates(counted: Counted, unit: str, message_bytes: float) -> Rates:
     flooded, wanted = counted.flooded_bytes / seconds, counted.wanted_bytes / seconds
     mean = counted.flooded_bytes / counted.flooded if counted.flooded else message_bytes
     return Rates(seconds, flooded, wanted, said, max(mean, message_bytes))
+
+
+def measured(parts: Sequence[Counted], unit: str, message_bytes: float) -> Rates | None:
+    """What an edge carries by what was counted in some periods, if that is known."""
+    if not parts:
+        return None
+    total = Counted()
+    for part in parts:
+        total.add(part)
+    known = {how for how in total.said if all(how in part.said for part in parts)}
+    total.said = {how: number for how, number in total.said.items() if how in known}
+    return rates(total, unit, message_bytes)
+
+
+def best_way(seen: Rates, telling: Sequence[str]) -> str | None:
+    """The cheapest way of telling among those that may be and whose cost is known."""
+    known = [how for how in telling if how in seen.said]
+    return min(known, key=lambda how: seen.said[how], default=None)
 
 
 def is_worth(

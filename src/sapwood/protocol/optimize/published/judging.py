@@ -13,10 +13,16 @@ link than over the one of the path over which least is shared, and removes that 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
-from sapwood.analysis.delivery.exchange import Step
+from sapwood.protocol.optimize.published.rules import (
+    add_kept_link,
+    add_lost_interest,
+    add_ring_costs,
+    costs_round,
+    is_cheaper_than_dearest,
+    least_link,
+)
 from sapwood.protocol.optimize.published.settings import HeuristicName
 from sapwood.protocol.optimize.published.summaries import Members, shared
 
@@ -43,18 +49,15 @@ class Prospect(NamedTuple):
         """How many notifications the broker shares with all of the brokers at these places."""
         return shared(*(one for place in places if (one := self.members[place]) is not None))
 
-    def way(self, direction: int) -> list[Step]:
-        """All other brokers of the ring, in the order in which one comes to them going round."""
-        steps = []
-        here = self.place
-        for _ in range(self.size - 1):
-            there = (here + direction) % self.size
-            link = self.links[here if direction > 0 else there]
-            common = self.shared(there)
-            both = 0.0 if here == self.place else min(common, self.shared(here, there))
-            steps.append(Step(link, self.processing[there], common, both))
-            here = there
-        return steps
+    def interests(self) -> tuple[list[float], list[float]]:
+        """What the broker shares with each other one, and with the two at the ends of each link."""
+        others = [place != self.place for place in range(self.size)]
+        common = [self.shared(place) if others[place] else 0.0 for place in range(self.size)]
+        pairs = [
+            self.shared(left, right) if others[left] and others[right] else 0.0
+            for left, right in zip(range(self.size), (*range(1, self.size), 0), strict=True)
+        ]
+        return common, pairs
 
 
 class Heuristic(NamedTuple):
@@ -73,39 +76,21 @@ class Heuristic(NamedTuple):
 
 def ci_pays(ring: Prospect) -> bool:
     """Whether a direct link is cheaper than the path, given what others take of it (Eq. 5.10)."""
-    way = ring.way(1)
-    return way[-1].shared > 0 and ring.links[-1] < costs_along(way)[-1]
+    common, pairs = ring.interests()
+    costs = [0.0] * ring.size
+    costs_round(ring.place, 1, ring.links, ring.processing, common, pairs, costs)
+    return common[-1] > 0 and ring.links[-1] < costs[-1]
 
 
 def ci_contribution(ring: Prospect) -> list[float]:
-    """Eq. 5.12: all that the broker shares with each other one, times the cost of getting there.
-
-    Going round either way, what is met before a link is the same for all links beyond.
-    """
-    forth, back = (_met(ring.way(direction)) for direction in (1, -1))
-    size, place = ring.size, ring.place
-    return [forth[(link - place) % size] + back[(place - 1 - link) % size] for link in range(size)]
-
-
-def _met(way: Sequence[Step]) -> list[float]:
-    """The cost of all that is shared with the first so many brokers on a way."""
-    shares = (step.shared * cost for step, cost in zip(way, costs_along(way), strict=True))
-    return list(accumulate(shares, initial=0.0))
-
-
-def costs_along(way: Sequence[Step]) -> list[float]:
-    """What a notification costs to each broker of a way, by way of those before it (Eq. 5.11).
-
-    `sapwood.analysis.delivery.path_cost` is the same for the last one, checked; this is asked for
-    with every broadcast.
-    """
-    cost = way[0].link
-    found = [cost]
-    for previous, step in pairwise(way):
-        detour = (step.shared - step.shared_with_previous) / step.shared if step.shared else 1.0
-        cost = detour * (cost + previous.processing) + step.link
-        found.append(cost)
-    return found
+    """Eq. 5.12: all that the broker shares with each other one, times the cost of getting there."""
+    common, pairs = ring.interests()
+    sums = [0.0] * ring.size
+    costs = [0.0] * ring.size
+    for direction in (1, -1):
+        costs_round(ring.place, direction, ring.links, ring.processing, common, pairs, costs)
+        add_ring_costs(ring.place, direction, common, costs, sums)
+    return sums
 
 
 # Local spanning trees
@@ -113,13 +98,14 @@ def costs_along(way: Sequence[Step]) -> list[float]:
 
 def lmst_pays(ring: Prospect) -> bool:
     """Whether the new link is cheaper than the dearest of the path."""
-    return ring.links[-1] < max(ring.links[:-1])
+    return is_cheaper_than_dearest(ring.links)
 
 
 def lmst_contribution(ring: Prospect) -> list[float]:
     """The broker's own link of the ring costs what it costs, unless it is the one that goes."""
-    own = ring.links[ring.place]
-    return [0.0 if link == ring.place else own for link in range(ring.size)]
+    sums = [0.0] * ring.size
+    add_kept_link(ring.place, ring.links, sums)
+    return sums
 
 
 def lmit_pays(ring: Prospect) -> bool:
@@ -129,8 +115,9 @@ def lmit_pays(ring: Prospect) -> bool:
 
 def lmit_contribution(ring: Prospect) -> list[float]:
     """What is shared over the broker's own link, which goes lost with it."""
-    own = ring.shared((ring.place + 1) % ring.size)
-    return [own if link == ring.place else 0.0 for link in range(ring.size)]
+    sums = [0.0] * ring.size
+    add_lost_interest(ring.place, ring.shared((ring.place + 1) % ring.size), sums)
+    return sums
 
 
 HEURISTICS: Final[dict[HeuristicName, Heuristic]] = {
@@ -145,5 +132,5 @@ def link_to_remove(costs: Sequence[float], hysteresis: float) -> int | None:
 
     It has to be cheaper by a share, the hysteresis; zero as printed.
     """
-    best = min(range(len(costs) - 1), key=costs.__getitem__)
-    return best if costs[best] < (1 - hysteresis) * costs[-1] else None
+    found = least_link(costs, hysteresis)
+    return found if found >= 0 else None

@@ -1,0 +1,75 @@
+"""The compiled rules are those of brokers, and a delivery costs what the analysis says."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from sapwood.analysis.delivery.cost import Delivery
+from sapwood.analysis.overlay.kernels import walk
+from sapwood.analysis.overlay.situation import places_of, situation, tree_cost
+from sapwood.compiled.compiling import kernel
+from sapwood.protocol.optimize.published import rules
+from sapwood.sim.flow import exploring
+from sapwood.sim.flow.topology import tree_arrays
+from sim.optimizing.courses import small
+
+RULES = (
+    "costs_round",
+    "add_ring_costs",
+    "is_cheaper_than_dearest",
+    "add_kept_link",
+    "add_lost_interest",
+    "least_link",
+)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_there_is_one_definition_of_each_rule(name: str) -> None:
+    assert getattr(exploring, name).py_func is getattr(rules, name)
+
+
+@pytest.mark.slow
+def test_compiled_rules_find_the_same() -> None:
+    random = Random(5)
+    for _ in range(50):
+        size = random.randint(3, 6)
+        links, processing, shared, pairs = (
+            [float(random.choice((0, 3, 9, random.random()))) for _ in range(size)]
+            for _ in range(4)
+        )
+        place, direction = random.randrange(size), random.choice((1, -1))
+        plain, compiled = [0.0] * size, np.zeros(size)
+        rules.costs_round(place, direction, links, processing, shared, pairs, plain)
+        arrays = [np.array(one) for one in (links, processing, shared, pairs)]
+        exploring.costs_round(place, direction, *arrays, compiled)
+        assert plain == compiled.tolist()
+        sums, more = [1.0] * size, np.ones(size)
+        rules.add_ring_costs(place, direction, shared, plain, sums)
+        exploring.add_ring_costs(place, direction, arrays[2], compiled, more)
+        assert sums == more.tolist()
+        assert rules.least_link(sums, 0.05) == exploring.least_link(more, 0.05)
+
+
+@kernel
+def one_delivery(members, neighbours, degrees, prices, processing):  # type: ignore[no-untyped-def]  # compiled
+    count = len(degrees)
+    order, parents = np.empty(count, np.int64), np.empty(count, np.int64)
+    walk(neighbours, degrees, 0, order, parents)
+    return exploring.delivery(
+        members, neighbours, degrees, prices, processing, order, parents,
+        np.zeros(count, np.int64), np.zeros(count, np.bool_),
+    )  # fmt: skip
+
+
+def test_a_delivery_costs_what_the_analysis_says() -> None:
+    course = small(4)
+    neighbours, degrees = tree_arrays(course)
+    prices = course.prices_at(0)
+    for stay in course.stays:
+        members = np.array([prices.at(name) for name in stay.places])
+        cost, _ = one_delivery(members, neighbours, degrees, prices.links, prices.processing)
+        around = situation(prices, [Delivery(stay.places, 1.0)])
+        assert cost == pytest.approx(tree_cost(around, places_of(prices, course.tree.links)))
