@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "broker": "sapwood.cli.broker:broker",
     "config": "sapwood.cli.config:app",
     "demo": "sapwood.cli.demo:demo",
+    "experiment": "sapwood.cli.experiment:experiment",
     "filter": "sapwood.cli.filter:app",
     "ping": "sapwood.cli.ping:ping",
     "publish": "sapwood.cli.publish:publish",
