@@ -6,15 +6,12 @@ import hashlib
 import platform
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from sapwood.errors import ExperimentError
 from sapwood.experiments import registry
@@ -23,31 +20,10 @@ from sapwood.experiments.curves import Curves, Point, Sample, differences, write
 from sapwood.experiments.drawing import draw
 from sapwood.experiments.experiment import Experiment, Size
 from sapwood.experiments.folder import Owner, check_folder, claim
-from sapwood.pipeline.spark.failures import plain_errors
-from sapwood.pipeline.study.results import Results, digest_of_rows
+from sapwood.pipeline.study.observing import intervals, observe
 from sapwood.pipeline.study.runs import StudyRun, code_version, digest_of, seeds_from
-from sapwood.pipeline.study.statistics import with_intervals
-from sapwood.pipeline.study.study import Failure, Progress, do_runs
+from sapwood.pipeline.study.study import Failure, Progress
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-SCHEMA: Final = pa.schema(
-    [
-        ("run", pa.string()),
-        ("point", pa.string()),
-        ("parameters", pa.string()),
-        ("repeat", pa.int64()),
-        ("seed", pa.int64()),
-        ("code", pa.string()),
-        ("values", pa.string()),
-        ("cpu_seconds", pa.float64()),
-        ("error", pa.string()),
-    ]
-)
-"""A row per run; `values` is what it observed, as JSON."""
-
-_KEYS: Final = ("measure", "line", "x")
 _VERSIONS: Final = ("sapwood", "numpy", "numba", "pyspark", "pyarrow", "matplotlib")
 
 Follow = Callable[[Progress], None]
@@ -116,7 +92,7 @@ def plan(experiment: Experiment, *, is_quick: bool, repeats: int | None, out: Pa
 
 
 def run(
-    spark: SparkSession,
+    spark: Any,
     experiment: Experiment,
     planned: Plan,
     *,
@@ -129,16 +105,9 @@ def run(
     claim(folder, Owner(name=planned.name, code=planned.code, size=planned.size))
     size = experiment.size(is_quick=is_quick)
     wanted = runs_of(experiment, size, planned.repeats, planned.code)
-    results = Results(spark, str(folder / "runs"), SCHEMA)
-    with plain_errors():
-        results.claim(experiment.name)
-        finished = results.finished(planned.code)
-        left = [one for one in wanted if one.run not in finished]
-        failures = do_runs(results, wanted, left, progress, measure_run)
-        kept = results.runs(planned.code).toArrow()
-        rows = kept.filter(pc.is_in(kept["run"], pa.array([one.run for one in wanted])))
-        samples = samples_of(experiment, rows.to_pylist())
-        curves = summed_up(spark, samples, folder, is_printed=planned.is_printed)
+    observed = observe(spark, experiment.name, wanted, str(folder / "runs"), measure_run, progress)
+    samples = samples_of(experiment, observed.rows)
+    curves = summed_up(spark, samples, folder, is_printed=planned.is_printed)
     write_csv(curves, folder / "curve.csv")
     outcome = Outcome(
         name=experiment.name,
@@ -157,15 +126,15 @@ def run(
         ],
         runs=len(wanted),
         repeats=planned.repeats,
-        reused=len(wanted) - len(left),
+        reused=observed.reused,
         points=[dict(point) for point in size.points],
         seed=experiment.seed,
         code=planned.code,
         versions=versions(),
         seconds=round(time.monotonic() - began, 1),
-        cpu_seconds=round(sum(row["cpu_seconds"] for row in rows.to_pylist()), 1),
-        digest=digest_of_rows(rows.to_pylist()),
-        failures=sorted(failures, key=lambda one: one.run),
+        cpu_seconds=round(sum(row["cpu_seconds"] for row in observed.rows), 1),
+        digest=observed.digest,
+        failures=observed.failures,
     )
     (folder / "outcome.json").write_bytes(msgspec.json.encode(outcome))
     return outcome
@@ -213,22 +182,10 @@ def samples_of(experiment: Experiment, rows: Sequence[dict[str, Any]]) -> list[S
     return samples + differences(samples, experiment.pairs)
 
 
-def summed_up(
-    spark: SparkSession, samples: list[Sample], folder: Path, *, is_printed: bool
-) -> Curves:
+def summed_up(spark: Any, samples: Sequence[Sample], folder: Path, *, is_printed: bool) -> Curves:
     """Means and intervals, in the order in which lines were observed; all values are kept."""
-    order = {key: at for at, key in enumerate(dict.fromkeys(one[:3] for one in samples))}
-    if not samples:
-        return Curves([], is_printed=is_printed)
-    most = max(Counter(one[:3] for one in samples).values())
-    columns = zip(*samples, strict=True)
-    table = pa.table(dict(zip((*_KEYS, "repeat", "value"), map(list, columns), strict=True)))
-    frame = spark.createDataFrame(table)
-    frame.coalesce(1).write.mode("overwrite").parquet(str((folder / "values").absolute()))
-    rows = with_intervals(frame, list(_KEYS), most).toArrow().to_pylist()
-    points = [Point(**row) for row in rows]
-    points.sort(key=lambda one: order[one.measure, one.line, one.x])
-    return Curves(points, is_printed=is_printed)
+    rows = intervals(spark, Point._fields[:3], samples, str(folder.absolute() / "values"))
+    return Curves([Point(**row) for row in rows], is_printed=is_printed)
 
 
 def code_of(experiment: Experiment) -> str:
@@ -249,4 +206,4 @@ def versions() -> dict[str, str]:
     return found
 
 
-__all__ = ["SCHEMA", "Outcome", "Plan", "measure_run", "plan", "run", "runs_of", "samples_of"]
+__all__ = ["Outcome", "Plan", "measure_run", "plan", "run", "runs_of", "samples_of"]
