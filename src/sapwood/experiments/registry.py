@@ -12,7 +12,17 @@ from sapwood.errors import ExperimentError
 if TYPE_CHECKING:
     from sapwood.experiments.experiment import Experiment
 
-MODULES: Final = ("traffic_curves",)
+MODULES: Final = (
+    "stabilization_values",
+    "recoveries",
+    "traffic_curves",
+    "locality",
+    "link_exchange",
+    "swap_link",
+    "three_colours",
+    "cost_example",
+    "hybrid",
+)
 """Each has a tuple EXPERIMENTS; in the order of the papers."""
 
 

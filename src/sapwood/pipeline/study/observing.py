@@ -94,7 +94,8 @@ def intervals(
     frame = spark.createDataFrame(pa.table({name: list(column) for name, column in columns}))
     with plain_errors():
         frame.coalesce(1).write.mode("overwrite").parquet(folder)
-        found = with_intervals(frame, list(keys), max(groups.values())).toArrow().to_pylist()
+        averaged = with_intervals(frame, list(keys), max(groups.values()))
+        found: list[dict[str, Any]] = averaged.toArrow().to_pylist()
     order = {key: at for at, key in enumerate(groups)}
     found.sort(key=lambda row: order[tuple(row[key] for key in keys)])
     return found
