@@ -70,7 +70,7 @@ def _threshold(way: int, below: int) -> float:
     sizes = TREE.below(np.ones((127, 1)))[1:, 0]
     link = int(np.flatnonzero(sizes == below)[0])
     low, high = 1.0, 1e7
-    for _ in range(100):
+    for _ in range(50):
         middle = (low + high) / 2
         found = rates_at(middle)
         simple, flooding = (predict(found, name).edges for name in (SIMPLE, FLOODING))

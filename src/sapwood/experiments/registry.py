@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 MODULES: Final = (
     "stabilization_values",
     "recoveries",
+    "stabilization_cost",
     "traffic_curves",
     "locality",
     "link_exchange",
     "swap_link",
     "three_colours",
     "cost_example",
+    "topology",
     "hybrid",
 )
 """Each has a tuple EXPERIMENTS; in the order of the papers."""
