@@ -42,6 +42,7 @@ settings.load_profile("quick")
 TOGETHER = {
     "tests/bench/test_pipeline_run.py": "spark",
     "tests/cli/test_audit.py": "spark",
+    "tests/experiments/test_running.py": "spark",
     "tests/cli/test_traffic.py": "spark",
     "tests/pipeline/spark/test_masters.py": "masters",
     "tests/pipeline/": "spark",

@@ -32,6 +32,7 @@ All of them derive from `SapwoodError`, so one ``except`` catches them all::
     │   ├── PlanError                a plan file, or a change of the tree that cannot be
     │   ├── ScenarioError            a scenario file
     │   └── StudyError               a study file, or where its results go (also a PipelineError)
+    │       └── ExperimentError      an experiment, its parameters, or where its results go
     ├── RoutingError                 an unknown algorithm or an impossible mix (also a ValueError)
     ├── FrameError                   bytes that are no message (also a ValueError)
     ├── AddressError                 a text that is no address (also a ValueError)
@@ -411,6 +412,10 @@ class SparkError(PipelineError):
 
 class StudyError(DescriptionError, PipelineError):
     """A study is wrong, or where its results go."""
+
+
+class ExperimentError(StudyError):
+    """An experiment that is not there, or that cannot be done as it was asked for."""
 
 
 class BloomFilterError(SapwoodError, ValueError):

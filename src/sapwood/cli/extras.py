@@ -15,6 +15,7 @@ NEEDED: Final[dict[str, tuple[str, ...]]] = {
     "audit": ("spark",),
     "broker": ("matching", "network"),
     "demo": ("matching", "network", "trace"),
+    "experiment": ("spark",),
     "sim": ("matching",),
     "study": ("spark",),
     "up": ("matching", "network"),

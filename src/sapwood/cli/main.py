@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "config": "sapwood.cli.config:app",
     "demo": "sapwood.cli.demo:demo",
     "durable": "sapwood.cli.durable:app",
+    "experiment": "sapwood.cli.experiment:experiment",
     "filter": "sapwood.cli.filter:app",
     "ping": "sapwood.cli.ping:ping",
     "publish": "sapwood.cli.publish:publish",

@@ -18,6 +18,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import pyarrow as pa
 
 from sapwood.errors import SparkError
 from sapwood.pipeline.spark.errors import cause_of, job_errors
@@ -42,16 +43,22 @@ Rows = list[dict[str, Any]]
 
 
 def fan_out(
-    spark: SparkSession, runs: Sequence[StudyRun], simulating: Simulate = simulate
+    spark: SparkSession,
+    runs: Sequence[StudyRun],
+    simulating: Simulate = simulate,
+    schema: pa.Schema = SCHEMA,
 ) -> Generator[tuple[list[StudyRun], Rows], None, None]:
-    """Do all runs; yields batches with their rows, as they come back."""
+    """Do all runs; yields batches with their rows, as they come back.
+
+    `schema` is that of the rows `simulating` gives, with the columns every run has.
+    """
     ship(spark)
-    cores = ready_cores(spark, simulating)
+    cores = ready_cores(spark, simulating, schema)
     slots = cores * SLOTS_PER_CORE
     size = slots * max(1, round(len(runs) / (slots * BATCHES_MAX)))
     waiting = [list(runs[first : first + size]) for first in range(0, len(runs), size)][::-1]
     under_way: dict[Future[Rows], list[StudyRun]] = {}
-    batches = Batches(spark, slots, simulating)
+    batches = Batches(spark, slots, simulating, schema)
     with ThreadPoolExecutor(BATCHES_UNDER_WAY) as pool:
         try:
             while waiting or under_way:
@@ -69,10 +76,17 @@ def fan_out(
 class Batches:
     """Does batches in a session, each as a job, until told to end."""
 
-    def __init__(self, spark: SparkSession, slots: int, simulating: Simulate) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        slots: int,
+        simulating: Simulate,
+        schema: pa.Schema = SCHEMA,
+    ) -> None:
         self._spark = spark
         self._slots = slots
         self._simulating = simulating
+        self._schema = schema
         self._is_over = Event()
 
     def do(self, batch: list[StudyRun]) -> Rows:
@@ -86,14 +100,14 @@ class Batches:
                 return []
             _check_alive(self._spark, problem)
             if len(batch) == 1:
-                return [_failed(batch[0], problem)]
+                return [_failed(batch[0], problem, self._schema)]
         middle = len(batch) // 2
         return [row for half in (batch[:middle], batch[middle:]) for row in self.do(half)]
 
     def _job(self, batch: list[StudyRun]) -> Rows:
         count = min(self._slots, len(batch))
         contents = [msgspec.json.encode(batch[slot::count]) for slot in range(count)]
-        return _rows(self._spark, contents, self._simulating)
+        return _rows(self._spark, contents, self._simulating, self._schema)
 
     def end(self, under_way: Iterable[Future[Rows]]) -> None:
         """Interrupt all that is under way, and wait until it has ended; nothing is tried again.
@@ -109,18 +123,21 @@ class Batches:
             left = list(wait(left, timeout=_INTERRUPTED_AGAIN_SECONDS).not_done)
 
 
-def _rows(spark: SparkSession, contents: list[bytes], simulating: Simulate) -> Rows:
+def _rows(
+    spark: SparkSession, contents: list[bytes], simulating: Simulate, schema: pa.Schema
+) -> Rows:
     """Do the runs of slots, each slot in a partition of its own."""
     numbers = spark.range(0, len(contents), 1, len(contents))
-    back = numbers.mapInArrow(partial(work, contents, simulating), _schema())
+    doing = partial(work, contents, simulating, schema=schema)
+    back = numbers.mapInArrow(doing, _spark_schema(schema))
     rows: Rows = back.toArrow().to_pylist()
     return rows
 
 
-def _schema() -> Any:
+def _spark_schema(schema: pa.Schema) -> Any:
     from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 - optional
 
-    return from_arrow_schema(SCHEMA)
+    return from_arrow_schema(schema)
 
 
 def _check_alive(spark: SparkSession, problem: Exception) -> None:
@@ -134,15 +151,17 @@ def _check_alive(spark: SparkSession, problem: Exception) -> None:
         ) from None
 
 
-def _failed(run: StudyRun, problem: Exception) -> dict[str, Any]:
-    row: dict[str, Any] = dict.fromkeys(SCHEMA.names)
+def _failed(run: StudyRun, problem: Exception, schema: pa.Schema) -> dict[str, Any]:
+    row: dict[str, Any] = dict.fromkeys(schema.names)
     known = ("run", "point", "repeat", "seed", "code")
     row |= {name: getattr(run, name) for name in known}
     row["parameters"] = msgspec.json.encode(run.parameters).decode()
     return row | {"error": f"the worker process ended: {cause_of(problem)}"}
 
 
-def ready_cores(spark: SparkSession, simulating: Simulate = simulate) -> int:
+def ready_cores(
+    spark: SparkSession, simulating: Simulate = simulate, schema: pa.Schema = SCHEMA
+) -> int:
     """How many cores a session has, once its workers are there and able to work.
 
     Workers of a cluster join one after the other: ask until their number stays the same.
@@ -150,16 +169,18 @@ def ready_cores(spark: SparkSession, simulating: Simulate = simulate) -> int:
     await_workers(spark)
     cores = parallelism(spark)
     while True:
-        _check_workers(spark, cores, simulating)
+        _check_workers(spark, cores, simulating, schema)
         if is_local(master_of(spark)) or (now := parallelism(spark)) == cores:
             return cores
         cores = now
 
 
-def _check_workers(spark: SparkSession, cores: int, simulating: Simulate) -> None:
+def _check_workers(
+    spark: SparkSession, cores: int, simulating: Simulate, schema: pa.Schema
+) -> None:
     """Let every core do nothing, the way it will do runs; what cannot work shows here."""
     try:
-        _rows(spark, [b"[]"] * cores, simulating)
+        _rows(spark, [b"[]"] * cores, simulating, schema)
     except job_errors() as problem:
         raise SparkError(
             f"the workers cannot run Sapwood: {cause_of(problem)}; their Python "

@@ -45,8 +45,9 @@ NOT_COMPARED = ("cpu_seconds", "error")
 class Results:
     """The results of one study in one folder."""
 
-    def __init__(self, spark: SparkSession, folder: str) -> None:
+    def __init__(self, spark: SparkSession, folder: str, schema: pa.Schema = SCHEMA) -> None:
         self.spark = spark
+        self.schema = schema
         self.folder = located(folder)
 
     def claim(self, name: str) -> None:
@@ -101,10 +102,11 @@ class Results:
 
     def runs(self, code: str) -> DataFrame:
         """The finished runs of one version of the code."""
-        found = self._read(f"runs/code={code}", row_types())
+        types = row_types(self.schema)
+        found = self._read(f"runs/code={code}", types)
         if found is None:
-            return to_frame(self.spark, row_types(), [])
-        return found.select(*row_columns())
+            return to_frame(self.spark, types, [])
+        return found.select(*types)
 
     def finished(self, code: str) -> set[str]:
         """The runs that need not be done again."""
@@ -123,7 +125,7 @@ class Results:
         if not rows:
             return
         batch = f"b{digest_of(sorted(row['run'] for row in rows))}"
-        table = pa.Table.from_pylist(rows, SCHEMA).select(row_columns())
+        table = pa.Table.from_pylist(rows, self.schema).select(row_columns(self.schema))
         frame = self.spark.createDataFrame(table).coalesce(1)
         frame.write.mode("overwrite").parquet(f"{self.folder}/runs/code={code}/batch={batch}")
 
@@ -140,14 +142,14 @@ def located(folder: str) -> str:
     return folder if "://" in folder or folder.startswith("file:") else str(Path(folder).absolute())
 
 
-def row_columns() -> list[str]:
+def row_columns(schema: pa.Schema = SCHEMA) -> list[str]:
     """The columns of a finished run; its version of the code is in the path."""
-    return [name for name in SCHEMA.names if name not in {"code", "error"}]
+    return [name for name in schema.names if name not in {"code", "error"}]
 
 
-def row_types() -> dict[str, str]:
+def row_types(schema: pa.Schema = SCHEMA) -> dict[str, str]:
     """The same with Spark's types."""
-    return {name: _SPARK_TYPES[SCHEMA.field(name).type] for name in row_columns()}
+    return {name: _SPARK_TYPES[schema.field(name).type] for name in row_columns(schema)}
 
 
 def digest_of_rows(rows: Iterable[dict[str, Any]]) -> str:

@@ -83,10 +83,15 @@ def runs_of(study: Study, code: str | None = None) -> list[StudyRun]:
 
 def seeds_of(study: Study) -> list[int]:
     """The seed of each repeat; a study with more repeats has those of one with fewer first."""
+    return seeds_from(study.seed, study.repeats)
+
+
+def seeds_from(seed: int, repeats: int) -> list[int]:
+    """The seeds of so many repeats, from one seed."""
     return [
-        int(np.random.SeedSequence(study.seed, spawn_key=(repeat,)).generate_state(1, np.uint64)[0])
+        int(np.random.SeedSequence(seed, spawn_key=(repeat,)).generate_state(1, np.uint64)[0])
         >> 1  # so that it fits into 64 bits with sign
-        for repeat in range(study.repeats)
+        for repeat in range(repeats)
     ]
 
 
@@ -145,4 +150,4 @@ def digest_of(value: object) -> str:
     return hashlib.blake2b(data, digest_size=10).hexdigest()
 
 
-__all__ = ["StudyRun", "code_version", "digest_of", "runs_of", "seeds_of"]
+__all__ = ["StudyRun", "code_version", "digest_of", "runs_of", "seeds_from", "seeds_of"]

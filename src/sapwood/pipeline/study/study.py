@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -92,14 +92,14 @@ def run_study(
         runs = runs_of(study, code)
         finished = results.finished(code)
         left = [run for run in runs if run.run not in finished]
-        failures = _do(results, runs, left, progress, simulating)
+        failures = do_runs(results, runs, left, progress, simulating)
         return _summed_up(results, study, runs, len(runs) - len(left), failures)
 
 
-def _do(
+def do_runs(
     results: Results,
-    runs: list[StudyRun],
-    left: list[StudyRun],
+    runs: Sequence[StudyRun],
+    left: Sequence[StudyRun],
     progress: Callable[[Progress], None] | None,
     simulating: Simulate,
 ) -> list[Failure]:
@@ -124,7 +124,7 @@ def _do(
     if not left:
         return failures
     keeper = _Keeper(results, left[0].code)
-    batches = fan_out(results.spark, left, simulating)
+    batches = fan_out(results.spark, left, simulating, results.schema)
     try:
         for batch, rows in batches:
             keeper.take([row for row in rows if row["error"] is None])
@@ -271,4 +271,12 @@ def _points(study: Study, summary: list[dict[str, Any]]) -> list[dict[str, Any]]
     ]
 
 
-__all__ = ["Failure", "Outcome", "Progress", "check_measures", "run_study", "summarize"]
+__all__ = [
+    "Failure",
+    "Outcome",
+    "Progress",
+    "check_measures",
+    "do_runs",
+    "run_study",
+    "summarize",
+]

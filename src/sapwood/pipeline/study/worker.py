@@ -85,14 +85,17 @@ def simulate(run: StudyRun) -> dict[str, Any]:
 
 
 def work(
-    slots: Sequence[bytes], simulating: Simulate, batches: Iterator[pa.RecordBatch]
+    slots: Sequence[bytes],
+    simulating: Simulate,
+    batches: Iterator[pa.RecordBatch],
+    schema: pa.Schema = SCHEMA,
 ) -> Iterator[pa.RecordBatch]:
     """For Spark's mapInArrow: the rows of the slots whose numbers the batches hold."""
     warm_kernels()
     for batch in batches:
         for number in batch.column(0).to_pylist():
             for run in msgspec.json.decode(slots[number], type=list[StudyRun]):
-                yield pa.RecordBatch.from_pylist([row_of(run, simulating)], SCHEMA)
+                yield pa.RecordBatch.from_pylist([row_of(run, simulating)], schema)
                 _keep_loaded()
 
 
