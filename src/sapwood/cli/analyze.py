@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sapwood.cli.analyze_breakeven import breakeven
+from sapwood.cli.analyze_predict import predict
 from sapwood.cli.analyze_routing import routing
 from sapwood.cli.analyze_traffic import traffic
 from sapwood.cli.output import ExitStatus, print_json
@@ -106,6 +107,7 @@ _SOLVED = ("refresh_seconds", "client_refresh_seconds", "beacon_seconds", "audit
 app.command()(traffic)
 app.command()(breakeven)
 app.command()(routing)
+app.command()(predict)
 
 
 @app.callback()
