@@ -17,16 +17,16 @@ from sapwood.pipeline.auditing.slots import (
 def test_one_large_run_keeps_every_core_of_any_cluster_busy() -> None:
     for cores in (2, 16, 128):
         slots = spread({"r": 30_000_000}, cores)
-        assert slots["r"].count == tasks(slots, cores) == TASKS_PER_CORE * cores
+        assert slots["r"].tasks == tasks(slots, cores) == TASKS_PER_CORE * cores
 
 
 def test_a_small_run_is_judged_in_one_task() -> None:
-    assert spread({"r": DELIVERIES_MIN}, 128)["r"].count == 1
-    assert spread({"r": 0}, 128)["r"].count == 1
+    assert spread({"r": DELIVERIES_MIN}, 128)["r"].tasks == 1
+    assert spread({"r": 0}, 128)["r"].tasks == 1
 
 
 def test_memory_has_the_last_word() -> None:
-    assert spread({"r": 100 * DELIVERIES_MAX}, 1)["r"].count == 101
+    assert spread({"r": 100 * DELIVERIES_MAX}, 1)["r"].tasks == 101
 
 
 @given(
@@ -35,9 +35,9 @@ def test_memory_has_the_last_word() -> None:
 )
 def test_slots_follow_on_each_other_and_tasks_hold_them(runs: dict[str, int], cores: int) -> None:
     slots = spread(runs, cores)
-    numbers = [n for each in slots.values() for n in range(each.first, each.first + each.count)]
+    numbers = [n for each in slots.values() for n in range(each.first, each.first + each.tasks)]
     assert numbers == list(range(len(numbers)))
     assert list(slots) == list(runs)
     assert 1 <= tasks(slots, cores) <= len(numbers)
     for run, own in runs.items():
-        assert own / slots[run].count <= DELIVERIES_MAX
+        assert own / slots[run].tasks <= DELIVERIES_MAX

@@ -1,11 +1,16 @@
 """From what was seen of a network to rates, and from these to what it would carry otherwise.
 
 Subscriptions that were seen to come and go give an arrival rate and a mean lifetime (Little: as
-many are there in the mean as come per second, times the seconds they stay). Those that stood all
-the time that was looked at are not a matter of chance: whoever has one wants its notifications
-always, not with the probability 1 - 1/e that one subscription in the mean would give. They count as
-infinitely many where it matters whether anybody is there, and as what they are where each one is
-told by itself.
+many are there in the mean as come per second, times the seconds they stay). That is what counts
+where each one is told by itself.
+
+Most of a network depends on whether *anybody* at a broker wants something. The formulas take the
+number who do for Poisson distributed, so that nobody does with the probability e^(-n). Of one
+network one has seen more than the mean: for which share q of the time somebody did. With
+n = -ln(1 - q) the formulas say just that of each broker, and of several what follows if they want
+things independently of each other: 1 - (1 - q1)(1 - q2). Likewise the times at which the first one
+came, b per second, are what a*e^(-n) stands for. A subscription that stands all the time is then
+wanted always, and not with the probability 1 - 1/e that one in the mean would give.
 """
 
 from __future__ import annotations
@@ -27,7 +32,7 @@ from sapwood.filters.filter import Filter
 FILTERS_MAX: Final = 3_000
 """Which filter covers which takes as many questions as there are pairs."""
 
-_ALWAYS: Final = 60.0
+_ALWAYS: Final = 30.0
 """So many subscriptions in the mean that nobody lives to see none."""
 
 _SELDOM: Final = 1e-12
@@ -87,19 +92,21 @@ def fit(observed: Observed, tree: RootedTree, *, with_covers: bool = True) -> Fi
         )
     kinds = sorted({kind for _, kind in observed.published})
     shape = len(tree.brokers), max(1, len(observed.filters))
-    changes, live, standing = (np.zeros(shape) for _ in range(3))
-    for stay in observed.stays:
-        _add(stay, observed, tree, changes, live, standing)
+    changes, live, turns, wanted = (np.zeros(shape) for _ in range(4))
+    for (broker, number), stays in _by_place(observed).items():
+        place = _place(tree, broker), number
+        changes[place], live[place] = _summed(stays, observed)
+        turns[place], wanted[place] = _summed(_joined(stays), observed)
     published = np.zeros((len(tree.brokers), max(1, len(kinds))))
     column = {kind: number for number, kind in enumerate(kinds)}
     for (broker, kind), count in observed.published.items():
         published[_place(tree, broker), column[kind]] += count / observed.seconds
     found = _interests(observed, kinds, with_covers=with_covers)
-    arrivals, mean = changes / 2 / observed.seconds, live / observed.seconds
-    always = np.where(standing > 0, _ALWAYS, mean)
+    seconds = observed.seconds
+    nobody = np.maximum(1.0 - wanted / seconds, np.exp(-_ALWAYS))
     return Fitted(
-        _rates(tree, arrivals, always, published, found),
-        _rates(tree, arrivals, mean, published, found),
+        _rates(tree, turns / 2 / seconds / nobody, -np.log(nobody), published, found),
+        _rates(tree, changes / 2 / seconds, live / seconds, published, found),
     )
 
 
@@ -115,17 +122,34 @@ def forecast(
     return replace(told, edges=edges)
 
 
-def _add(
-    stay: Stay, seen: Observed, tree: RootedTree, changes: Floats, live: Floats, standing: Floats
-) -> None:
-    """Take a subscription into the sums."""
-    since, until = max(stay.started, seen.begin), min(stay.ended, seen.end)
-    if until <= since:
-        return
-    place = _place(tree, stay.broker), stay.filter
-    live[place] += until - since
-    changes[place] += (stay.started >= seen.begin) + (stay.ended <= seen.end)
-    standing[place] += stay.started < seen.begin and stay.ended > seen.end
+Span = tuple[float, float]
+
+
+def _by_place(observed: Observed) -> dict[tuple[str, int], list[Span]]:
+    """When there were subscriptions at each broker for each filter, within the time seen."""
+    found: dict[tuple[str, int], list[Span]] = {}
+    for stay in observed.stays:
+        if min(stay.ended, observed.end) > max(stay.started, observed.begin):
+            found.setdefault((stay.broker, stay.filter), []).append((stay.started, stay.ended))
+    return found
+
+
+def _joined(spans: Sequence[Span]) -> list[Span]:
+    """The times in which there was at least one."""
+    found: list[Span] = []
+    for started, ended in sorted(spans):
+        if found and started <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], ended)
+        else:
+            found.append((started, ended))
+    return found
+
+
+def _summed(spans: Sequence[Span], seen: Observed) -> tuple[int, float]:
+    """How often they began and ended in the time seen, and how long they were there."""
+    changes = sum((since >= seen.begin) + (until <= seen.end) for since, until in spans)
+    length = sum(min(until, seen.end) - max(since, seen.begin) for since, until in spans)
+    return changes, length
 
 
 def _place(tree: RootedTree, broker: str) -> int:
@@ -138,6 +162,7 @@ def _rates(
     tree: RootedTree, arrivals: Floats, live: Floats, published: Floats, found: Interests
 ) -> Rates:
     coming = np.where((arrivals == 0) & (live > 0), _SELDOM, arrivals)
+    live = np.where((arrivals > 0) & (live <= 0), _SELDOM, live)
     leaving = np.where(live > 0, coming / np.where(live > 0, live, 1.0), 1.0)
     return rates(
         tree,

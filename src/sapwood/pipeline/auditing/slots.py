@@ -25,14 +25,14 @@ class Slots(NamedTuple):
     first: int
     """The number of its first task."""
 
-    count: int
+    tasks: int
 
 
 def spread(deliveries: Mapping[str, int], cores: int) -> dict[str, Slots]:
     """The tasks of each run, by how many deliveries each has.
 
     >>> spread({"large": 900_000, "small": 1_000}, cores=4)
-    {'large': Slots(first=0, count=12), 'small': Slots(first=12, count=1)}
+    {'large': Slots(first=0, tasks=12), 'small': Slots(first=12, tasks=1)}
     """
     total = sum(deliveries.values())
     found: dict[str, Slots] = {}
@@ -49,6 +49,6 @@ def spread(deliveries: Mapping[str, int], cores: int) -> dict[str, Slots]:
 
 def tasks(slots: Mapping[str, Slots], cores: int) -> int:
     """How many partitions there are to be: small runs share them."""
-    count = sum(each.count for each in slots.values())
-    most = max(TASKS_PER_CORE * cores, *(each.count for each in slots.values()))
+    count = sum(each.tasks for each in slots.values())
+    most = max(TASKS_PER_CORE * cores, *(each.tasks for each in slots.values()))
     return min(count, most)

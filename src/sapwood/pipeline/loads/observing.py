@@ -14,7 +14,12 @@ import pyarrow as pa
 from pyspark.sql import functions as fn
 
 from sapwood.analysis.traffic.fitting import Observed, Stay
-from sapwood.errors import PipelineError, TraceError, TraceRowError
+from sapwood.errors import (
+    InvalidNotificationError,
+    PipelineError,
+    TraceError,
+    TraceRowError,
+)
 from sapwood.pipeline.auditing.evidence import index_of
 from sapwood.pipeline.loads.costs import current_tree, ordered
 from sapwood.pipeline.spark.failures import plain_errors
@@ -25,6 +30,7 @@ from sapwood.trace.judge.declarations import in_time
 from sapwood.trace.judge.filterbook import FilterBook
 from sapwood.trace.judge.rules import NEVER
 from sapwood.trace.schema import (
+    CLOCK,
     FORWARDED,
     PUBLISHED,
     SETTLE_SECONDS_DEFAULT,
@@ -60,7 +66,8 @@ class Seen(NamedTuple):
 def observe(traces: DataFrame, run: str | None = None, held_out: float = 0.25) -> Seen:
     """What a run shows; the last part of its time is held out.
 
-    The first seconds, until subscriptions have settled, are left aside.
+    The first seconds, until subscriptions have settled, are left aside, and so is the time at the
+    end in which nothing happened any more.
     """
     with plain_errors():
         ship(traces.sparkSession)
@@ -85,9 +92,14 @@ def observe(traces: DataFrame, run: str | None = None, held_out: float = 0.25) -
 
 def _window(traces: DataFrame, run: str | None) -> tuple[str, float, float, list[str]]:
     """The run that is asked about, from when to when it is looked at, and its brokers."""
+    happened = fn.when(fn.col("kind") != CLOCK, fn.col("at"))
     found = (
         traces.groupBy("run", "broker")
-        .agg(fn.min("at").alias("begin"), fn.max("at").alias("end"), fn.max(SETTLE).alias("settle"))
+        .agg(
+            fn.min("at").alias("begin"),
+            fn.max(happened).alias("end"),
+            fn.max(SETTLE).alias("settle"),
+        )
         .toArrow()
         .to_pylist()
     )
@@ -106,7 +118,7 @@ def _window(traces: DataFrame, run: str | None) -> tuple[str, float, float, list
         raise PipelineError(f"there is no run {name!r}; there are {', '.join(runs[:SHOWN_MAX])}")
     stated = [item["settle"] for item in own if item["settle"] is not None]
     begin = min(item["begin"] for item in own) + max(stated, default=SETTLE_SECONDS_DEFAULT)
-    end = max(item["end"] for item in own)
+    end = max((item["end"] for item in own if item["end"] is not None), default=begin)
     return name, begin, end, sorted(item["broker"] for item in own)
 
 
@@ -146,12 +158,7 @@ def _published(
     def work(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
             texts = batch.column("attributes").dictionary_encode()
-            listed = texts.dictionary.to_pylist()
-            try:
-                matching = index_of(filters).match_batch([_decode(text) for text in listed])
-            except msgspec.DecodeError as problem:
-                raise TraceRowError(f"a published row has wrong attributes: {problem}") from None
-            names = pa.array([",".join(map(str, sorted(found))) for found in matching], pa.string())
+            names = pa.array(_kinds_of(filters, texts.dictionary.to_pylist()), pa.string())
             table = pa.table(
                 {
                     "broker": batch.column("broker"),
@@ -175,6 +182,15 @@ def _published(
         kind = tuple(int(number) for number in item["kind"].split(",") if number)
         found[item["is_held"]][item["broker"], kind] = item["n"]
     return found
+
+
+def _kinds_of(filters: tuple[str, ...], texts: list[str]) -> list[str]:
+    """For each notification, given by its attributes as text, the filters that match it."""
+    try:
+        matching = index_of(filters).match_batch([_decode(text) for text in texts])
+    except (msgspec.DecodeError, InvalidNotificationError) as problem:
+        raise TraceRowError(f"a published row has wrong attributes: {problem}") from None
+    return [",".join(map(str, sorted(found))) for found in matching]
 
 
 def _links(
