@@ -167,7 +167,8 @@ def test_another_process_loads_a_pickled_index() -> None:
     for key in range(300):
         found.add(key, Filter(f"x > {key}" if key % 2 else f"x = {key}"), key % 3)
     assert found.is_compiled
-    for dumped in (pickle.dumps(found), cloudpickle.dumps(found)):
+    by_spark = cloudpickle.dumps(found)  # type: ignore[no-untyped-call]
+    for dumped in (pickle.dumps(found), by_spark):
         ran = subprocess.run(
             [sys.executable, "-c", LOADED], input=dumped, capture_output=True, check=True
         )

@@ -8,7 +8,6 @@ import pytest
 
 from sapwood.errors import TraceWriteError
 from sapwood.trace import TraceWriter, check, read
-from sapwood.trace.files import retention
 from sapwood.trace.files.retention import Retention
 from sapwood.trace.files.writer import SegmentLimits
 from tracing.files import bare_row
@@ -82,7 +81,7 @@ def test_a_crash_in_the_middle(
             done += 1
         real(path, missing_ok=missing_ok)
 
-    monkeypatch.setattr(retention.Path, "unlink", unlink)
+    monkeypatch.setattr(Path, "unlink", unlink)
     if survived < 2:
         with pytest.raises(KeyboardInterrupt):
             writer.trim(Retention(bytes_max=1), 0.0)
