@@ -299,7 +299,7 @@ _POINTS = 60
 
 
 def _draw(network: Network, periods: Periods, path: Path) -> None:
-    """Every bound over the refresh period, from a tenth of the one asked about to ten times it."""
+    """The bounds that depend on the refresh period, from a tenth of the one asked to ten times."""
     import msgspec
     import numpy as np
 
@@ -307,18 +307,22 @@ def _draw(network: Network, periods: Periods, path: Path) -> None:
     from sapwood.cli.analyze_figures import Axes, Curve, draw
 
     asked = periods.refresh_period
-    lengths = np.geomspace(asked / 10, asked * 10, _POINTS).tolist()
+    lengths = np.geomspace(asked / 10, asked * 10, _POINTS).tolist() if asked > 0 else []
     found = [
         bounds(network, msgspec.structs.replace(periods, refresh_period=length))
         for length in lengths
     ]
     values = {term.name: [float(getattr(one, term.name)) for one in found] for term in TERMS}
-    finite = {name: times for name, times in values.items() if all(map(math.isfinite, times))}
+    moved = {
+        name: times
+        for name, times in values.items()
+        if times and all(map(math.isfinite, times)) and 0 < min(times) < max(times)
+    }
     curves = [
-        Curve(name, lengths, times, style)
-        for style, (name, times) in enumerate(finite.items())
-        if any(times)
+        Curve(name, lengths, times, style) for style, (name, times) in enumerate(moved.items())
     ]
+    if not curves:
+        raise typer.BadParameter("nothing here depends on a refresh period", param_hint="--figure")
     title = f"Until a fault is healed, {network.brokers:,} brokers, by formula"
     axes = Axes(title, "refresh period in seconds", "seconds at most", x_log=True, y_log=True)
     draw(axes, curves, path)
