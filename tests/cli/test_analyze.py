@@ -191,3 +191,15 @@ def test_numbers_are_as_exact_as_anybody_needs() -> None:
     network = Network(brokers=3, height=1, diameter=2, delay_max=0.1)
     found = as_object(network, Periods(), 0, with_published=False)
     assert found["age_max"] == 10.1
+
+
+def test_stabilization_can_be_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    figure = tmp_path / "bounds.svg"
+    asked = ["analyze", "stabilization", "--brokers", "7", "--figure", str(figure)]
+    assert run(asked) == 0
+    assert f"drew {figure}" in capsys.readouterr().err
+    text = figure.read_text()
+    for words in ("refresh period in seconds", "seconds at most", "7 brokers", "tables"):
+        assert words in text
+    assert run([*asked[:-1], "x.gif"]) == 2

@@ -30,5 +30,11 @@ def test_what_it_says(tmp_path: Path) -> None:
         assert words in text
 
 
+def test_a_line_of_two_points(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    draw(AXES, [Curve("short", [1.0, 2.0], [3.0, 4.0], 0)], tmp_path / "a.svg")
+    assert "short" in (tmp_path / "a.svg").read_text()
+
+
 def test_patterns_differ() -> None:
     assert len({str(pattern) for pattern in PATTERNS}) == len(PATTERNS)

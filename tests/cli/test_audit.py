@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pipeline.planting import Planted, write_run
-from sapwood.cli.audit import show
+from sapwood.cli.audit import show, spark_settings
 from sapwood.cli.main import run
 from sapwood.pipeline.auditing.report import AuditReport
 from sapwood.trace import RunSettings
@@ -36,7 +36,18 @@ def test_a_broken_trace_is_a_no(
     assert (found["published"], found["expected"], found["lost"]) == (24, 72, 1)
     assert found["delivered"] == 71
     assert found["violations"][0]["notification"] == "p1.1:3"
-    assert "1 files" in printed.err
+    said = printed.err.splitlines()
+    assert said[0].startswith("1 files")
+    assert [line for line in said[1:] if not line.startswith("  ")] == [
+        "looking what is there",
+        "reading subscriptions",
+        "looking over the order of rows",
+        "matching publications with subscriptions",
+        "comparing what was owed with what was delivered",
+        "judging 1 groups pair by pair",
+        "following what went wrong",
+        "timing deliveries, counting messages",
+    ]
 
 
 def test_a_report_for_people(capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,6 +76,8 @@ def test_a_report_for_people(capsys: pytest.CaptureFixture[str]) -> None:
         (["gone"], "gone does not exist"),
         ([".", "--settle", "-1"], "--settle"),
         ([".", "--settle", "soon"], "--settle"),
+        ([".", "--conf", "fs.s3a.endpoint=x"], "'fs.s3a.endpoint=x' is not KEY=VALUE"),
+        ([".", "--conf", "spark.x"], "--conf"),
     ],
 )
 def test_wrong_use(
@@ -77,6 +90,15 @@ def test_wrong_use(
     monkeypatch.chdir(tmp_path)
     assert run(["audit", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_settings_and_packages_are_handed_on() -> None:
+    conf = ["spark.a=1=2", "spark.jars.packages=g:a:1"]
+    assert spark_settings(conf, "g:b:2") == {
+        "spark.a": "1=2",
+        "spark.jars.packages": "g:a:1,g:b:2",
+    }
+    assert spark_settings(None, None) == {}
 
 
 def test_damaged_files_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

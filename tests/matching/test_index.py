@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+import subprocess
+import sys
 from contextlib import ExitStack
 from copy import deepcopy
 from random import Random
@@ -11,11 +14,17 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given, settings
 from hypothesis.stateful import rule
+from pyspark import cloudpickle
 
 from matching.drawing import any_filter, event, events, randoms
 from matching.history import History
 from matching.model import Pair, small_numbers
-from sapwood.errors import DuplicateKeyError, FilterTypeError, UnknownKeyError
+from sapwood.errors import (
+    DuplicateKeyError,
+    FilterTypeError,
+    MatchIndexError,
+    UnknownKeyError,
+)
 from sapwood.filters import Filter
 from sapwood.matching import MatchIndex, index
 from sapwood.matching.entry import IndexEntry
@@ -37,6 +46,10 @@ class ChangingHistory(History):
     @rule()
     def copy(self) -> None:
         self.pair.index = deepcopy(self.pair.index)
+
+    @rule()
+    def pickle(self) -> None:
+        self.pair.index = pickle.loads(pickle.dumps(self.pair.index))
 
     def teardown(self) -> None:
         listed = {one.key: (one.filter, one.destination) for one in self.pair.index.entries()}
@@ -137,3 +150,42 @@ def test_filters_need_not_be_kept() -> None:
     pair.check([event(random)])
     with pytest.raises(AssertionError, match="not to keep its filters"):
         deepcopy(pair.index)
+
+
+LOADED = """
+import pickle, sys
+index = pickle.load(sys.stdin.buffer)
+events = [{"x": number} for number in range(300)]
+sys.stdout.buffer.write(pickle.dumps((index.is_compiled, index.match_batch(events))))
+"""
+
+
+@pytest.mark.slow
+def test_another_process_loads_a_pickled_index() -> None:
+    """The engine's arrays hold addresses: taken along, they crashed whoever used them."""
+    found: MatchIndex[int] = MatchIndex()
+    for key in range(300):
+        found.add(key, Filter(f"x > {key}" if key % 2 else f"x = {key}"), key % 3)
+    assert found.is_compiled
+    by_spark = cloudpickle.dumps(found)  # type: ignore[no-untyped-call]
+    for dumped in (pickle.dumps(found), by_spark):
+        ran = subprocess.run(
+            [sys.executable, "-c", LOADED], input=dumped, capture_output=True, check=True
+        )
+        is_compiled, answers = pickle.loads(ran.stdout)
+        assert is_compiled
+        asked = [{"x": number} for number in range(300)]
+        assert [sorted(keys) for keys in answers] == [
+            sorted(keys) for keys in found.match_batch(asked)
+        ]
+
+
+def test_an_index_without_its_filters_cannot_be_pickled() -> None:
+    found: MatchIndex[int] = MatchIndex(keeps_filters=False)
+    found.add(1, Filter("x = 1"))
+    assert pickle.loads(pickle.dumps(found)).match({"x": 1}) == [1]
+    found.engine()
+    with pytest.raises(MatchIndexError, match="does not keep its filters cannot be"):
+        pickle.dumps(found)
+    with pytest.raises(MatchIndexError, match="arrays cannot be copied or pickled"):
+        pickle.dumps(found._compiled)

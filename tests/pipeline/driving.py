@@ -3,8 +3,10 @@
 Usage: python driving.py FOLDER MASTER JOB...
 
 FOLDER holds `study.toml` and `traces/`, and gets the results. MASTER may be `-`: whatever session
-there is, as under spark-submit. A job is `audit`, `traffic`, `study`, or `study:GROUP` with a
-process group that is ended when the first batch of runs is back. Prints one JSON object.
+there is, as under spark-submit. A job is `audit`, `mounted` (an audit of the same traces by another
+name of theirs, which only Spark knows), `bereft` (an audit that loses a worker in the middle),
+`traffic`, `study`, or `study:GROUP` with a process group that is ended when the first batch of runs
+is back. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from sapwood.pipeline.study.study import Progress, run_study
 from sapwood.pipeline.study.study_file import load
 
 CODE = "tests"
+WORKER = "CoarseGrainedExecutorBackend"
 
 
 def study(folder: Path, master: str | None, group: int | None = None) -> dict[str, Any]:
@@ -47,6 +50,39 @@ def study(folder: Path, master: str | None, group: int | None = None) -> dict[st
 def audit(folder: Path, master: str | None) -> dict[str, Any]:
     """The audit of the traces in a folder, but for where they are."""
     return without_place(audit_directory(folder / "traces", master=master).summary())
+
+
+def mounted(folder: Path, master: str | None) -> dict[str, Any]:
+    """The same, by way of a scheme and a setting of Spark's."""
+    settings = {
+        "spark.hadoop.fs.viewfs.mounttable.traces.link./data": (folder / "traces").as_uri(),
+        **UNCOMPILED,
+    }
+    report = audit_directory("viewfs://traces/data", master=master, settings=settings)
+    return without_place(report.summary())
+
+
+def bereft(folder: Path, master: str | None) -> dict[str, Any]:
+    """The same, while the worker is killed that has the most of what is kept."""
+    lost: list[int] = []
+
+    def follow(said: str) -> None:
+        if said.startswith("comparing"):
+            lost.append(kill_a_worker())
+
+    report = audit_directory(folder / "traces", master=master, progress=follow)
+    assert lost, "nobody was killed"
+    return without_place(report.summary())
+
+
+def kill_a_worker() -> int:
+    """End one of the processes that do the work of a session with several, at once."""
+    found: list[psutil.Process] = psutil.Process().children(recursive=True)
+    workers = [one for one in found if any(WORKER in word for word in command_of(one))]
+    chosen = min(workers, key=psutil.Process.create_time)
+    chosen.kill()
+    chosen.wait()
+    return int(chosen.pid)
 
 
 def traffic(folder: Path, master: str | None) -> dict[str, Any]:
@@ -82,6 +118,8 @@ def command_of(process: psutil.Process) -> list[str]:
 
 JOBS: dict[str, Callable[..., dict[str, Any]]] = {
     "audit": audit,
+    "bereft": bereft,
+    "mounted": mounted,
     "traffic": traffic,
     "study": study,
 }

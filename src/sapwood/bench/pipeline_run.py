@@ -52,14 +52,14 @@ def _sums(rows: Any) -> Any:
     """Groups of subscriber and publisher that differ, and deliveries in them."""
     from sapwood.pipeline.auditing import groups  # noqa: PLC0415
     from sapwood.pipeline.auditing.evidence import RunFacts, gather  # noqa: PLC0415
-    from sapwood.pipeline.auditing.owed import owed_sums  # noqa: PLC0415
+    from sapwood.pipeline.auditing.owed import obligations, owed_sums  # noqa: PLC0415
 
     ends = rows.groupBy("run").agg({"at": "max", "settle_seconds": "any_value"})
     facts = {
         item["run"]: RunFacts(item["any_value(settle_seconds)"], item["max(at)"], False)
         for item in ends.toArrow().to_pylist()
     }
-    owed = owed_sums(groups.publications(rows, None), gather(rows, facts))
+    owed = owed_sums(obligations(groups.publications(rows, None), gather(rows, facts)))
     compared = groups.compare(owed, groups.delivered_sums(rows, places=False)).where("not is_same")
     found = compared.selectExpr("count(1)", "sum(n)").toArrow().to_pylist()[0]
     return [list(found.values())]
@@ -68,7 +68,6 @@ def _sums(rows: Any) -> Any:
 def _order(rows: Any) -> Any:
     """Deliveries that came after a later one of their publisher."""
     from sapwood.pipeline.auditing import order, screening  # noqa: PLC0415
-    from sapwood.pipeline.spark.local import to_frame  # noqa: PLC0415
 
     delivered = rows.where(rows["kind"] == "delivered")
     found = screening.doubtful_streams(screening.segments(delivered)).toArrow()
@@ -88,10 +87,10 @@ def _order(rows: Any) -> Any:
         "broker",
         "session",
         "step",
+        "0L as first",
+        "2L as slots",
     )
-    slots = to_frame(rows.sparkSession, {"run": "string", "slots": "bigint"}, [("bench", 2)])
-    spread = slots.selectExpr("xxhash64(run) as in_run", "slots")
-    faults = order.faults_of_order(events, None, spread)
+    faults = order.faults_of_order(events, None, tasks=2)
     return [[faults.where(f"fault & {order.FIFO} > 0").count()]]
 
 

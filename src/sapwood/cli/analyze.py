@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sapwood.cli.analyze_breakeven import breakeven
+from sapwood.cli.analyze_predict import predict
 from sapwood.cli.analyze_routing import routing
+from sapwood.cli.analyze_setting import FigureFile, check_figure
 from sapwood.cli.analyze_traffic import traffic
-from sapwood.cli.output import ExitStatus, print_json
+from sapwood.cli.output import ExitStatus, notice, print_json
 
 if TYPE_CHECKING:
     from sapwood.analysis.stabilization import Network, Periods
@@ -106,6 +108,7 @@ _SOLVED = ("refresh_seconds", "client_refresh_seconds", "beacon_seconds", "audit
 app.command()(traffic)
 app.command()(breakeven)
 app.command()(routing)
+app.command()(predict)
 
 
 @app.callback()
@@ -138,6 +141,7 @@ def stabilization(  # noqa: PLR0913, PLR0917 - one for each option
     entries: Entries = 0,
     formulas: WithFormulas = False,
     published: WithPublished = False,
+    figure: FigureFile = None,
     as_json: AsJson = False,
 ) -> int:
     """Tell how long it takes at most until a fault is healed, part by part.
@@ -147,11 +151,15 @@ def stabilization(  # noqa: PLR0913, PLR0917 - one for each option
     """
     from sapwood.errors import StabilizationError
 
+    check_figure(figure)
     given = {name: value for name, value in context.params.items() if value is not None}
     try:
         network, periods = _asked(given)
     except StabilizationError as problem:
         raise _placed(problem, given) from None
+    if figure is not None:
+        _draw(network, periods, figure)
+        notice(f"drew {figure}")
     if as_json:
         print_json(as_object(network, periods, entries, with_published=published))
         return ExitStatus.DONE
@@ -285,6 +293,39 @@ def _lines(network: Network, periods: Periods, entries: int, formulas: bool) -> 
         f"idle cost: {traffic.total:.1f} bytes/s per link and direction (tables "
         f"{traffic.tables:.1f}, streams {traffic.streams:.1f}, tree {traffic.tree:.1f})"
     )
+
+
+_POINTS = 60
+
+
+def _draw(network: Network, periods: Periods, path: Path) -> None:
+    """The bounds that depend on the refresh period, from a tenth of the one asked to ten times."""
+    import msgspec
+    import numpy as np
+
+    from sapwood.analysis.stabilization import TERMS, bounds
+    from sapwood.cli.analyze_figures import Axes, Curve, draw
+
+    asked = periods.refresh_period
+    lengths = np.geomspace(asked / 10, asked * 10, _POINTS).tolist() if asked > 0 else []
+    found = [
+        bounds(network, msgspec.structs.replace(periods, refresh_period=length))
+        for length in lengths
+    ]
+    values = {term.name: [float(getattr(one, term.name)) for one in found] for term in TERMS}
+    moved = {
+        name: times
+        for name, times in values.items()
+        if times and all(map(math.isfinite, times)) and 0 < min(times) < max(times)
+    }
+    curves = [
+        Curve(name, lengths, times, style) for style, (name, times) in enumerate(moved.items())
+    ]
+    if not curves:
+        raise typer.BadParameter("nothing here depends on a refresh period", param_hint="--figure")
+    title = f"Until a fault is healed, {network.brokers:,} brokers, by formula"
+    axes = Axes(title, "refresh period in seconds", "seconds at most", x_log=True, y_log=True)
+    draw(axes, curves, path)
 
 
 def _seconds(value: float) -> str:

@@ -50,7 +50,7 @@ def draw(axes: Axes, curves: Sequence[Curve], path: Path) -> None:
         (FigureCanvasSVG if is_svg else FigureCanvasAgg)(figure)
         plot = figure.add_subplot()
         for curve in curves:
-            apart = len(curve.x) // _MARKS
+            apart = max(1, len(curve.x) // _MARKS)
             pattern: Any = PATTERNS[curve.style % len(PATTERNS)]
             plot.plot(
                 curve.x,

@@ -55,17 +55,18 @@ def tree_of(arity: int, levels: int, links: Path | None, root: str | None) -> Ro
             raise typer.BadParameter("goes with --links only", param_hint="--root")
         return complete_tree(arity, levels)
     try:
-        return rooted_tree(_links(links), root)
+        return rooted_tree(links_of(links, "--links"), root)
     except TopologyError as problem:
         raise TopologyError(f"{links}: {problem}") from None
 
 
-def _links(path: Path) -> Iterator[tuple[str, str]]:
+def links_of(path: Path, option: str) -> Iterator[tuple[str, str]]:
+    """The links in a file, one a line."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:
         reason = getattr(problem, "strerror", None) or "it is no text"
-        raise typer.BadParameter(f"{path}: {reason}", param_hint="--links") from None
+        raise typer.BadParameter(f"{path}: {reason}", param_hint=option) from None
     for number, line in enumerate(text.splitlines(), start=1):
         names = [name.strip() for name in line.partition("#")[0].split("-")]
         if names == [""]:

@@ -29,10 +29,20 @@ SkipDamaged = Annotated[
 Unfinished = Annotated[
     bool, typer.Option("--unfinished", help="Take a trace that is still being written.")
 ]
+Conf = Annotated[
+    list[str] | None,
+    typer.Option(help="A setting of Spark; may be given several times.", metavar="KEY=VALUE"),
+]
+Packages = Annotated[
+    str | None,
+    typer.Option(
+        help="Packages that Spark fetches first, as for s3a://.", metavar="GROUP:NAME:VERSION,…"
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
-def audit(
+def audit(  # noqa: PLR0913, PLR0917 - one for each option
     directory: Directory,
     settle: Annotated[
         float | None,
@@ -46,6 +56,8 @@ def audit(
     out: Out = None,
     skip_damaged: SkipDamaged = False,
     unfinished: Unfinished = False,
+    conf: Conf = None,
+    packages: Packages = None,
     as_json: AsJson = False,
 ) -> int:
     """Judge the traces below a directory, each run by itself.
@@ -62,6 +74,7 @@ def audit(
         skip_damaged=skip_damaged,
         unfinished=unfinished,
         progress=notice,
+        settings=spark_settings(conf, packages),
     )
     for text in report.left_out:
         notice(text)
@@ -70,6 +83,24 @@ def audit(
     else:
         show(report)
     return ExitStatus.DONE if report.is_correct else ExitStatus.NO
+
+
+def spark_settings(conf: list[str] | None, packages: str | None) -> dict[str, str]:
+    """What --conf and --packages say, as Spark names it."""
+    found = {}
+    for text in conf or []:
+        name, equals, value = text.partition("=")
+        if not equals or not name.startswith("spark."):
+            raise typer.BadParameter(
+                f"{text!r} is not KEY=VALUE with a setting of Spark, as in "
+                "spark.hadoop.fs.s3a.endpoint=http://127.0.0.1:9000",
+                param_hint="--conf",
+            )
+        found[name] = value
+    if packages:
+        named = "spark.jars.packages"
+        found[named] = ",".join(filter(None, (found.get(named), packages)))
+    return found
 
 
 def show(report: AuditReport) -> None:

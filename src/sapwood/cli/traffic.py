@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sapwood.cli.audit import AsJson, Directory, Master, Out, SkipDamaged, Unfinished
+from sapwood.cli.audit import (
+    AsJson,
+    Conf,
+    Directory,
+    Master,
+    Out,
+    Packages,
+    SkipDamaged,
+    Unfinished,
+    spark_settings,
+)
 from sapwood.cli.output import ExitStatus, notice, print_json
 
 if TYPE_CHECKING:
@@ -33,6 +43,8 @@ def traffic(  # noqa: PLR0913, PLR0917 - one for each option
     out: Out = None,
     skip_damaged: SkipDamaged = False,
     unfinished: Unfinished = False,
+    conf: Conf = None,
+    packages: Packages = None,
     as_json: AsJson = False,
 ) -> int:
     """Tell the traffic in the traces below a directory, all runs together."""
@@ -49,6 +61,7 @@ def traffic(  # noqa: PLR0913, PLR0917 - one for each option
         skip_damaged=skip_damaged,
         unfinished=unfinished,
         progress=notice,
+        settings=spark_settings(conf, packages),
     )
     for text in report.left_out:
         notice(text)

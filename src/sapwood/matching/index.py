@@ -12,6 +12,7 @@ from copy import deepcopy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic
 
+from sapwood.errors import MatchIndexError
 from sapwood.filters.filter import Filter
 from sapwood.matching.entry import Event, IndexEntry, Key
 from sapwood.matching.loading import ENGINE, Preload
@@ -74,6 +75,27 @@ class MatchIndex(Generic[Key]):
         if self._compiled is not None:
             copy._change_over()
         return copy
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        """What to build it from anew, in another process as well.
+
+        The engine's arrays hold addresses of this process: whoever took them along would crash. So
+        only entries travel; where they arrive, the engine is used if it can be loaded there.
+        """
+        if self._compiled is not None and not self._keeps_filters:
+            raise MatchIndexError(
+                "an index that does not keep its filters cannot be copied or pickled; "
+                "make it with keeps_filters=True"
+            )
+        return self._keeps_filters, self._is_large, list(self.entries())
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        """The same entries, in the same order."""
+        keeps_filters, is_large, entries = state
+        MatchIndex.__init__(self, keeps_filters=keeps_filters)
+        self._is_large = is_large
+        for key, filter_, destination in entries:
+            self.add(key, filter_, destination)
 
     @property
     def is_compiled(self) -> bool:

@@ -35,6 +35,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.errors import MatchIndexError
+
 NARROW, WIDE = (0,), (0, 0, 0, 0)
 """Masks of one word and of four: see ``raw.py``."""
 
@@ -203,6 +205,12 @@ class Memory:
         for number, (dtype, columns) in enumerate(_KINDS):
             self._arrays.append(np.zeros(0, dtype))
             self.replace(number, np.zeros(16 if columns == 1 else (16, columns), dtype))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Never: the addresses are of this process, and of these arrays."""
+        raise MatchIndexError(
+            "the engine's arrays cannot be copied or pickled; pickle the MatchIndex they belong to"
+        )
 
     def __getitem__(self, number: int) -> NDArray[Any]:
         """The array with a number."""

@@ -8,7 +8,7 @@ to see a file that is there twice.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
@@ -16,9 +16,14 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from sapwood.errors import TraceError, TraceFileError
+from sapwood.pipeline.spark.hadoop_files import filesystem_of
+from sapwood.pipeline.spark.session import is_remote
 from sapwood.trace.files.reader import settings_of
 from sapwood.trace.files.writer import SUFFIX
 from sapwood.trace.schema import COLUMNS, REQUIRED, RunSettings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _MAKING: Final = f"{SUFFIX}.tmp"
 _OPEN: Final = ".open"
@@ -81,9 +86,17 @@ class Listing(NamedTuple):
         return found
 
 
-def list_traces(directory: str) -> Listing:
-    """Everything below a directory, which may be a path or a URI that Arrow knows."""
-    filesystem, root, prefix = _open_directory(str(directory))
+def is_here(directory: str) -> bool:
+    """Whether a directory is on this machine, so that nothing is needed to look into it."""
+    return "://" not in directory or urlsplit(directory).scheme == "file"
+
+
+def list_traces(directory: str, spark: SparkSession | None = None) -> Listing:
+    """Everything below a directory: a path, or a URI that Spark reads, given a session of it.
+
+    Without one, or over Spark Connect, a URI has to be one that Arrow knows.
+    """
+    filesystem, root, prefix = _open_directory(str(directory), spark)
     whole, unfinished = [], []
     for path in sorted(_walk(filesystem, root)):
         name = path.rpartition("/")[2]
@@ -154,7 +167,7 @@ def _shown(paths: Sequence[str]) -> str:
 # --- where files are --------------------------------------------------------------------------
 
 
-def _open_directory(directory: str) -> tuple[Any, str, str]:
+def _open_directory(directory: str, spark: SparkSession | None) -> tuple[Any, str, str]:
     """The file system, the path on it, and what a path needs in front to be a URI for Spark."""
     parts = urlsplit(directory)
     try:
@@ -162,6 +175,8 @@ def _open_directory(directory: str) -> tuple[Any, str, str]:
             filesystem, root, prefix = fs.LocalFileSystem(), directory, "file://"
         elif parts.scheme == "file":
             filesystem, root, prefix = fs.LocalFileSystem(), unquote(parts.path), "file://"
+        elif spark is not None and not is_remote(spark):
+            filesystem, root, prefix = filesystem_of(spark, directory), directory, ""
         else:
             filesystem, root = fs.FileSystem.from_uri(directory)
             has_host = not root.startswith("/") or parts.scheme != "hdfs"

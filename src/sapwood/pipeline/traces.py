@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as fn
 
 from sapwood.errors import TraceRowError
-from sapwood.pipeline.files import Listing, TraceFile, check_listing, doubtful, list_traces
+from sapwood.pipeline.files import Listing, TraceFile, check_listing, doubtful, is_here, list_traces
 from sapwood.pipeline.spark.local import to_frame
 from sapwood.pipeline.spark.session import open_session
 from sapwood.trace.schema import COLUMNS, RunSettings
@@ -55,7 +55,9 @@ def read_traces(
     of a run state about it: `settle_seconds` and `advertisements_required`. Footers are read at
     once: a file that is damaged or no trace is an error here, not in the middle of a job.
     """
-    listing = list_traces(str(directory))
+    if spark is None and not is_here(str(directory)):
+        spark = open_session()
+    listing = list_traces(str(directory), spark)
     check_listing(listing, skip_damaged=skip_damaged, unfinished=unfinished)
     return read_listing(listing, spark or open_session())
 

@@ -8,13 +8,15 @@ session before this one crashed, when a file could not be written, and when some
 row can hold: the thread goes on whatever happens, since nobody would see that it ended.
 
 While the broker runs, a ``clock`` row now and then says how far the trace is, even if nothing else
-happens.
+happens. Of files that hold nothing but such a row only the last two stay: one that is older says
+nothing that a newer does not, and the newer is whole before the older goes.
 """
 
 from __future__ import annotations
 
 import queue
 import threading
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sapwood.errors import TraceError, TraceWriteError
@@ -23,6 +25,7 @@ from sapwood.trace.columns import warm
 from sapwood.trace.columns.frames import Frames
 from sapwood.trace.columns.orders import Orders
 from sapwood.trace.columns.segment import NO_FRAMES, Begun, Happening, Item, Segment
+from sapwood.trace.files.retention import Retention
 from sapwood.trace.files.writer import SegmentLimits, TraceWriter
 from sapwood.trace.schema import CLOCK, TRACE_GAP, RunSettings
 
@@ -41,6 +44,12 @@ _ITEM_BYTES: Final = 200
 
 _ROWS_MAX: Final = 1_000_000
 """Rows of one file."""
+
+TRIM_SECONDS: Final = 60.0
+"""Time between two looks at how large and how old the trace is."""
+
+_CLOCK_FILES_MAX: Final = 2
+"""Whoever has just listed the one before the last still finds it."""
 
 
 class _Batch(NamedTuple):
@@ -81,6 +90,13 @@ class Tracer:
         self._thread = threading.Thread(target=self._work, name="trace", daemon=True)
         self._orders = Orders()
         self._segment = Segment(self._orders, 1)
+        self._is_idle = True
+        """Whether the segment has nothing but clock rows."""
+        self._clock_files: list[Path] = []
+        self._keep = Retention(
+            bytes_max=settings.keep_bytes, seconds_max=settings.keep_hours * 3600.0
+        )
+        self._trimmed_at = 0.0
 
     def start(self, now: float) -> None:
         """Begin to write; if the session before this one crashed, rows of it may be missing."""
@@ -165,6 +181,7 @@ class Tracer:
     def _work(self) -> None:
         while (batch := self._queue.get()) is not None:
             try:
+                self._is_idle &= all(_is_clock(item) for item in batch.items)
                 self._segment.add(batch.items)
             except Exception as problem:  # noqa: BLE001 - see the module
                 self._write(batch.now)  # what came before; the next segment knows nothing of this
@@ -197,15 +214,36 @@ class Tracer:
         try:
             columns = segment.columns()
             self._segment = Segment(self._orders, segment.next_step)
-            self._writer.write_columns(columns, has_gap=segment.has_gap)
+            path = self._writer.write_columns(columns, has_gap=segment.has_gap)
             self.failure = ""
+            self._tidy_up(path, now)
         except Exception as problem:  # noqa: BLE001 - see the module
             self._segment = Segment(self._orders, segment.next_step)
             self._give_up(problem, segment.rows, now)
+
+    def _tidy_up(self, path: Path | None, now: float) -> None:
+        """Drop what a new file makes needless, and what is too old or too much."""
+        if path is None:
+            return
+        if self._is_idle:
+            self._clock_files.append(path)
+        kept = _CLOCK_FILES_MAX if self._is_idle else 0
+        while len(self._clock_files) > kept:
+            self._clock_files.pop(0).unlink(missing_ok=True)
+        self._is_idle = True
+        if abs(now - self._trimmed_at) >= TRIM_SECONDS:
+            self._trimmed_at = now
+            self._writer.trim(self._keep, now)
 
     def _give_up(self, problem: Exception, count: int, now: float) -> None:
         """Leave happenings out, and say so here and in the trace."""
         is_known = isinstance(problem, TraceError)
         self.failure = str(problem) if is_known else f"{type(problem).__name__}: {problem}"
         self.left_out += count
+        self._is_idle = False
         self._segment.add([Happening(now, TRACE_GAP, {})])
+
+
+def _is_clock(item: Item) -> bool:
+    """Whether it makes no row but one that tells the time."""
+    return isinstance(item, Begun) or item.kind == CLOCK

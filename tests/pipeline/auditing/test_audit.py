@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from pipeline.planting import Fault, Planted, renamed, shuffled, write_file, write_run
+from sapwood.cli.main import run
 from sapwood.errors import TraceError, TraceRowError
 from sapwood.pipeline import audit, read_traces
-from sapwood.pipeline.auditing.audit import COUNTS
+from sapwood.pipeline.auditing.audit import COUNTS, judge_traces
 from sapwood.routing.algorithms import FLOODING
 from sapwood.sim.swarm.case import draw_case
 from sapwood.sim.swarm.case_run import CaseRun, RunawayError
@@ -278,6 +279,44 @@ def test_the_audit_agrees_with_the_checkers_on_thousands(
         assert counts[run] == verdict.counts(), run
         expected = Counter((v.kind, v.notification, v.client) for v in verdict.violations)
         assert keyed(violations[run]) == expected, run
+
+
+class Quick(NamedTuple):
+    """An audit of a network in which clients come and go, and all is right."""
+
+    counts: dict[str, int]
+    said: list[str]
+    jobs: int
+
+
+@pytest.fixture(scope="module")
+def quick(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Quick:
+    directory = tmp_path_factory.mktemp("quotes")
+    scenario = Path(__file__).parents[3] / "scenarios" / "quotes.toml"
+    assert run(["sim", str(scenario), "--trace", str(directory)]) == 0
+    said: list[str] = []
+    before = jobs_of(spark)
+    found = judge_traces(read_traces(directory, spark=spark), tell=said.append)
+    [counts] = found.counts.to_pylist()
+    return Quick(counts, said, jobs_of(spark) - before)
+
+
+def jobs_of(spark: SparkSession) -> int:
+    """How many jobs there have been."""
+    return 1 + max(spark.sparkContext.statusTracker().getJobIdsForGroup(None), default=-1)
+
+
+def test_clients_that_come_and_go_do_not_defeat_the_quick_way(quick: Quick) -> None:
+    assert quick.counts["early"] > 500
+    assert quick.counts["expected"] > 5000
+    assert not any(quick.counts[kind] for kind in VIOLATIONS)
+    assert not [text for text in quick.said if "pair by pair" in text]
+    assert "comparing what was owed with what was delivered" in quick.said
+
+
+def test_a_small_audit_needs_few_jobs(quick: Quick) -> None:
+    """Each costs more than its rows."""
+    assert 5 < quick.jobs <= 20
 
 
 def test_a_settling_time_is_checked(spark: SparkSession, tmp_path: Path) -> None:

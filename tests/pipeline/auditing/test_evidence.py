@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pickle
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 
 from sapwood.errors import TraceRowError
+from sapwood.filters import Filter
+from sapwood.matching import MatchIndex
 from sapwood.pipeline.auditing.evidence import Evidence, RunFacts, by_run, gather
 from sapwood.pipeline.spark.local import to_frame
 from sapwood.trace import Row
@@ -47,7 +50,11 @@ def test_filters_are_numbered_by_meaning(evidence: Evidence) -> None:
     assert len(evidence.filters) == 3
     assert evidence.clients == ("ann.1", "bob.1")
     assert evidence.starts.tolist() == [0, 2, 3, 3]
-    assert evidence.declarations.tolist() == [[0, 0.5, NEVER], [1, 3.0, NEVER], [1, 4.0, 8.0]]
+    assert evidence.declarations.tolist() == [
+        [0, 0.5, NEVER, 0.0],
+        [1, 3.0, NEVER, 2.0],
+        [1, 4.0, 8.0, 3.0],
+    ]
 
 
 @pytest.mark.slow
@@ -88,3 +95,21 @@ def test_a_batch_is_split_by_run() -> None:
     parts = {run: part.column("x").to_pylist() for run, part in by_run(batch)}
     assert parts == {"a": [1, 3], "b": [2]}
     assert [run for run, _ in by_run(batch.slice(0, 1))] == ["a"]
+
+
+@pytest.mark.slow
+def test_an_index_of_filters_goes_along_to_workers(spark: SparkSession) -> None:
+    index: MatchIndex[int] = MatchIndex()
+    for number in range(200):
+        index.add(number, Filter(f"x = {number}"))
+    assert index.is_compiled
+
+    def work(batches: Iterable[Any]) -> Iterator[Any]:
+        for batch in batches:
+            events = [{"x": number} for number in batch.column("id").to_pylist()]
+            found = [keys[0] if keys else None for keys in index.match_batch(events)]
+            yield pa.RecordBatch.from_pydict({"found": pa.array(found, pa.int64())})
+
+    answers = spark.range(190, 210).mapInArrow(work, "found bigint").toArrow().column(0)
+    assert sorted(filter(None, answers.to_pylist())) == list(range(190, 200))
+    assert answers.null_count == 10

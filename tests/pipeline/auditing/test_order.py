@@ -35,7 +35,7 @@ def batches(columns: dict[str, list[Any]], size: int) -> list[Any]:
     return [batch.slice(start, size) for start in range(0, batch.num_rows, size)]
 
 
-FIRST = ("in_run", "who", "is_published", "publisher", "sequence")
+FIRST = ("in_run", "who", "is_published", "publisher", "sequence", "first", "slots")
 SECOND = ("in_run", "slot", "part", "who", "publisher", "sequence", "at", "cause")
 
 
@@ -51,9 +51,12 @@ def judged(events: Events, size: int) -> set[tuple[int, str, str, int, str, int]
         (client, row) for client in sorted(events, key=number.__getitem__) for row in events[client]
     ]
     first = [
-        (1, number[who], int(row.kind == "published"), number[row.publisher or ""], row.sequence)
+        (
+            1, number[who], int(row.kind == "published"), number[row.publisher or ""],
+            row.sequence, 0, 1,
+        )
         for who, row in everything
-    ]
+    ]  # fmt: skip
     passed = order._find_causes(batches(table(FIRST, first), size)) if first else []
     causes = [row for batch in passed for row in batch.to_pylist()]
     causes.sort(key=lambda cause: int(cause["who"]))

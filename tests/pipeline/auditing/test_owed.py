@@ -16,6 +16,7 @@ from sapwood.pipeline.auditing.owed import _by_number, _Owed, _pairs, _Sums
 from sapwood.trace.judge.rules import Validity
 
 FILTERS = ("x = 1", "x > 1", "y = 1", "true")
+FILTER = [Filter(text) for text in FILTERS]
 
 
 def evidence(random: Random, *, required: bool) -> Evidence:
@@ -23,8 +24,9 @@ def evidence(random: Random, *, required: bool) -> Evidence:
     found.filters = FILTERS
     for client in range(6):
         found.subscriptions[f"c{client}.1"] = [
-            Validity(number, 0.0, random.randint(0, 10), random.choice([12.0, 25.0]), (0.0,))
+            Validity(number, started, started + random.randint(0, 6), ended, (started,))
             for number in random.sample(range(4), random.randint(1, 4))
+            for started, ended in [(random.randint(0, 8) / 2, random.choice([12.0, 25.0]))]
         ]
     found.advertisements = {"p0.1": [Validity(1, 0.0, 2.0, 15.0, (0.0,))]}
     found.clients = tuple(found.subscriptions)
@@ -91,7 +93,7 @@ def test_sums_are_those_of_the_pairs(
     found, batch = evidence(random, required=required), publications(random, 200)
     sums = _Sums(found)
     for start in range(0, 200, 60):
-        sums.add(batch.slice(start, 60))
+        list(sums.add(batch.slice(start, 60)))
     expected: dict[tuple[str, str], list[int]] = {}
     for client, publisher, sequence in one_by_one(found, batch):
         group = expected.setdefault((client, publisher), [0, 0, 0])
@@ -103,6 +105,42 @@ def test_sums_are_those_of_the_pairs(
     assert len(rows) == len(expected) > 3
     for row in rows:
         assert [row["n"], row["x"], row["s"]] == expected[row["client"], row["publisher"]]
+
+
+@pytest.mark.parametrize("required", [False, True])
+@pytest.mark.parametrize("kept", [1, 10**6])
+@pytest.mark.parametrize("seed", range(5))
+def test_what_may_be_delivered_is_all_that_would_be_early(
+    monkeypatch: pytest.MonkeyPatch, seed: int, kept: int, required: bool
+) -> None:
+    """Delivered at any time up to S after the publication: early if and only if it is listed."""
+    monkeypatch.setattr(owed, "PAIRS_KEPT_MAX", kept)
+    random = Random(seed)
+    found, batch = evidence(random, required=required), publications(random, 200)
+    sums = _Sums(found)
+    listed: dict[tuple[str, str, int], list[tuple[float, float]]] = {}
+    for start in range(0, 200, 60):
+        for part in sums.add(batch.slice(start, 60)):
+            for row in part.to_pylist():
+                pair = row["client"], row["publisher"], row["n"]
+                listed.setdefault(pair, []).append((row["since"], row["until"]))
+    due = set(one_by_one(found, batch))
+    assert not due & set(listed)
+    early = 0
+    for row in batch.to_pylist():
+        for client, declarations in found.subscriptions.items():
+            pair = client, row["publisher"], row["sequence"]
+            if row["attributes"] is None or pair in due:
+                continue
+            event = eval(row["attributes"])
+            matching = [each for each in declarations if FILTER[each.number].matches(event)]
+            for later in (0.0, 0.5, 1.0):
+                at = row["at"] + later
+                is_early = any(each.was_in_force(at, found.settle) for each in matching)
+                spans = listed.get(pair, [])
+                assert is_early == any(since <= at <= until for since, until in spans)
+                early += is_early
+    assert early > 20
 
 
 def test_publications_in_one_situation_share_a_cell() -> None:
@@ -120,8 +158,16 @@ def test_publications_in_one_situation_share_a_cell() -> None:
         "attributes": ['{"x": 1}'] * 7,
     }  # fmt: skip
     sums = _Sums(found)
-    sums.add(pa.RecordBatch.from_pydict(columns))
-    assert len(sums._cells) == 4
+    [beside] = list(sums.add(pa.RecordBatch.from_pydict(columns)))
+    assert len(sums._cells) == 5
+    listed = [(row["client"], row["n"], row["since"], row["until"]) for row in beside.to_pylist()]
+    assert sorted(listed) == [
+        ("a.1", 1, 0.0, 10.0),
+        ("a.1", 6, 0.0, 10.0),
+        ("b.1", 1, 0.0, 26.0),
+        ("b.1", 2, 0.0, 26.0),
+        ("b.1", 3, 0.0, 26.0),
+    ]
     assert {row["client"]: row["n"] for row in next(sums.batches()).to_pylist()} == {
         "a.1": 4,
         "b.1": 4,
@@ -131,7 +177,7 @@ def test_publications_in_one_situation_share_a_cell() -> None:
 def test_nothing_owed_is_no_rows() -> None:
     found = Evidence("r", 1.0, 20.0, False)
     sums = _Sums(found)
-    sums.add(publications(Random(2), 10))
+    assert list(sums.add(publications(Random(2), 10))) == []
     assert list(sums.batches()) == []
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -373,3 +375,24 @@ def test_columns_come_in_order_and_a_gap_among_them_counts(tmp_path: Path) -> No
     found = [writer.interrupted]
     writer.write_columns(columns(4, 4, "trace_gap"), has_gap=True)
     assert [*found, writer.interrupted] == [(1,), ()]
+
+
+def test_a_disk_that_is_full_keeps_no_half_file(tmp_path: Path) -> None:
+    """What cannot be written whole is not there; what waits still waits, and fits later."""
+    writer = TraceWriter(tmp_path, "r", "B1", 1)
+    for step in range(1, 2000):
+        writer.write(bare_row(step, at=0.0, attributes=f"{step * 7919}"))
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, limits[1]))
+    try:
+        with pytest.raises(TraceWriteError, match="cannot write"):
+            writer.flush()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [
+        tmp_path / "run=r" / ".B1.1.open"
+    ]
+    writer.close()
+    assert len(list(read(tmp_path))) == 1999

@@ -2,12 +2,13 @@
 
 Counts and checksums decide about most pairs of subscriber and publisher, and a look at the order in
 which rows come about their order; only what differs is looked at again. Each run is judged by
-itself, all runs in the same jobs.
+itself, all runs in the same jobs, and in few of them: on small traces a job costs more than its
+rows. What is one row per publisher or client is brought here, what is one per notification is not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -17,12 +18,15 @@ from pyspark.sql import functions as fn
 from sapwood.errors import TraceError
 from sapwood.pipeline.auditing import groups, order, pairs, screening
 from sapwood.pipeline.auditing.evidence import Evidence, RunFacts, gather
+from sapwood.pipeline.auditing.keeping import Keeper
 from sapwood.pipeline.auditing.missing import find_gaps
-from sapwood.pipeline.auditing.owed import owed_pairs, owed_sums
-from sapwood.pipeline.auditing.paths import PATH, with_paths
+from sapwood.pipeline.auditing.owed import allowed_pairs, obligations, owed_pairs, owed_sums
+from sapwood.pipeline.auditing.paths import PATH, with_keys, with_paths
+from sapwood.pipeline.auditing.slots import Slots, spread, tasks
 from sapwood.pipeline.loads.links import SAMPLED_FROM, latencies, link_traffic
 from sapwood.pipeline.spark.failures import plain_errors
-from sapwood.pipeline.spark.local import to_frame
+from sapwood.pipeline.spark.local import from_arrow, only_those, to_arrow, to_frame
+from sapwood.pipeline.spark.session import cores_of
 from sapwood.pipeline.spark.shipping import ship
 from sapwood.pipeline.traces import ADVERTISEMENTS, SETTLE
 from sapwood.trace.judge.verdict import (
@@ -62,9 +66,9 @@ COUNTS: Final = (
 _ROWS_KEPT_MAX: Final = 1_000_000
 """Up to so many rows are read once and kept: thousands of small files cost more than their rows."""
 
-_PARTS_KEPT: Final = 4
-_DELIVERIES_PER_SLOT: Final = 8_000_000
-"""How many deliveries are judged in one partition; the causes of a run go to all that judge it."""
+_PARTS_KEPT_PER_CORE: Final = 2
+_BROADCAST_MAX: Final = 2_000_000
+"""Up to so many pairs that may be delivered early go to every worker; more are shuffled."""
 
 _OWED, _FIRST = "owed", "first"
 """What pairs of the groups that differ are counted as, beside the names of the counts."""
@@ -78,6 +82,13 @@ _VIOLATION: Final = {
     "at": "double",
     "because_publisher": "string",
     "because_sequence": "bigint",
+}
+_CLIENT: Final = {
+    "run": "string",
+    "client": "string",
+    "mode": "bigint",
+    "first": "bigint",
+    "slots": "bigint",
 }
 
 
@@ -98,6 +109,19 @@ class Audit(NamedTuple):
     """A row per run, link, direction and kind of message: messages and bytes."""
 
 
+class Tables(NamedTuple):
+    """The same as tables of Arrow, brought here: they are small, and need no cluster any more."""
+
+    counts: Any
+    violations: Any
+    latency: Any
+    traffic: Any
+
+    def on(self, spark: SparkSession) -> Audit:
+        """As DataFrames."""
+        return Audit(*(from_arrow(spark, table) for table in self))
+
+
 def audit(
     traces: DataFrame, settle: float | None = None, *, violations_max: int = VIOLATIONS_MAX
 ) -> Audit:
@@ -106,49 +130,74 @@ def audit(
     `settle` is the settling time in seconds; without it, what the files say of the run holds, or
     2 s.
     """
+    return judge_traces(traces, settle, violations_max=violations_max).on(traces.sparkSession)
+
+
+def judge_traces(
+    traces: DataFrame,
+    settle: float | None = None,
+    *,
+    violations_max: int = VIOLATIONS_MAX,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Tables:
+    """What `audit` finds, as plain tables; `tell` is told what is done next."""
     with plain_errors():
         ship(traces.sparkSession)
-        auditor = _Auditor(traces, settle, violations_max)
-        counts, violations = auditor.judge()
-        every = 1 + auditor.deliveries // SAMPLED_FROM
-        rows = auditor.rows
-        return Audit(counts, violations, latencies(rows, every), link_traffic(rows))
+        auditor = _Auditor(traces, settle, violations_max, tell)
+        try:
+            return auditor.judge()
+        finally:
+            auditor.keeper.release()
 
 
 class _Auditor:
     """One audit: what is found out on the way, and used again."""
 
-    def __init__(self, rows: DataFrame, settle: float | None, violations_max: int) -> None:
+    def __init__(
+        self,
+        rows: DataFrame,
+        settle: float | None,
+        violations_max: int,
+        tell: Callable[[str], None],
+    ) -> None:
         self.rows = rows
         """The rows that are judged: as given, or read and kept if they are few."""
+        self.keeper = Keeper()
+        self._tell = tell
         self._settle = None if settle is None else check_settle(settle)
         self._violations_max = violations_max
         self._spark: SparkSession = rows.sparkSession
+        self._cores = cores_of(self._spark)
         self._kinds: dict[str, dict[str, int]] = {}
         self._counts: dict[str, dict[str, int]] = {}
         self._violations: list[DataFrame] = []
         self._evidence: dict[str, Evidence] = {}
 
-    def judge(self) -> tuple[DataFrame, DataFrame]:
-        """Counts and violations."""
+    def judge(self) -> Tables:
+        """All that there is to find."""
+        self._tell("looking what is there")
         runs = self._look_around()
         if sum(sum(kinds.values()) for kinds in self._kinds.values()) <= _ROWS_KEPT_MAX:
-            self.rows = _keep(self.rows.coalesce(_PARTS_KEPT))
+            self.rows = self.keeper.keep(self.rows.coalesce(_PARTS_KEPT_PER_CORE * self._cores))
+        self._tell("reading subscriptions")
         self._evidence = gather(self.rows, runs)
         self._judge_all()
-        rows = self._first()
-        counts = [(run, *(self._counts[run][name] for name in COUNTS)) for run in sorted(runs)]
+        violations = self._list_violations()
         columns = {"run": "string", **dict.fromkeys(COUNTS, "bigint")}
-        rows.sort(key=lambda row: (row[0], row[5], row[1], row[3], row[4], row[2]))
-        violations = to_frame(self._spark, _VIOLATION, rows)
-        if rows:
-            violations = _keep(with_paths(violations, self.rows))
-        else:
-            violations = violations.withColumn("path", fn.lit(None).cast(PATH))
-        return to_frame(self._spark, columns, counts), violations
+        counts = [(run, *(self._counts[run][name] for name in COUNTS)) for run in sorted(runs)]
+        self._tell("timing deliveries, counting messages")
+        every = 1 + self._deliveries // SAMPLED_FROM
+        return Tables(
+            to_arrow(columns, counts),
+            violations,
+            latencies(self.rows, every).toArrow().sort_by("run"),
+            link_traffic(self.rows)
+            .toArrow()
+            .sort_by([(name, "ascending") for name in ("run", "source", "target", "message")]),
+        )
 
     @property
-    def deliveries(self) -> int:
+    def _deliveries(self) -> int:
         """How many deliveries there are."""
         return sum(kinds.get(DELIVERED, 0) for kinds in self._kinds.values())
 
@@ -184,78 +233,123 @@ class _Auditor:
     # --- the quick way --------------------------------------------------------------------
 
     def _judge_all(self) -> None:
-        rows = self.rows
-        doubtful = _keep(screening.doubtful_streams(screening.segments(rows)))
-        published = _keep(groups.published_sums(rows))
-        notifications = self._notifications(published, doubtful)
-        owed = owed_sums(notifications, self._evidence)
-        compared = _keep(groups.compare(owed, groups.delivered_sums(rows)))
-        compared, is_different = self._look_over(compared)
+        keep = self.keeper.keep
+        self._tell("looking over the order of rows")
+        published = keep(groups.published_sums(self.rows))
+        doubtful, repeated = self._screen(published)
+        notifications = self._notifications(repeated)
+        self._tell("matching publications with subscriptions")
+        found = keep(obligations(notifications, self._evidence))
+        early = self._early(allowed_pairs(found))
+        self._tell("comparing what was owed with what was delivered")
+        sums = groups.delivered_sums(self.rows)
+        compared, different = self._look_over(keep(groups.compare(owed_sums(found), sums, early)))
         delivered = compared.where("n is not null")
-        clients = _keep(groups.clients_of(delivered, published))
-        if is_different:
-            self._judge_pairs(compared, clients, notifications)
+        clients = groups.clients_of(delivered, published).toArrow().to_pylist()
+        if different:
+            self._tell(f"judging {len(different):,} groups pair by pair")
+            self._judge_pairs(different, clients, notifications)
         self._judge_order(delivered, clients, doubtful)
 
-    def _notifications(self, published: DataFrame, doubtful: DataFrame) -> DataFrame:
-        """What was published, each notification once; and how many that are."""
-        repeated = fn.broadcast(doubtful.withColumn("is_repeated", fn.lit(True)))
-        named = published.withColumn("stream", screening.stream_of_publications()).join(
-            repeated, "stream", "left"
+    def _screen(self, published: DataFrame) -> tuple[list[int], list[tuple[str, str]]]:
+        """The streams that may be out of order; and the publishers that may repeat themselves."""
+        named = published.select(
+            "run",
+            "publisher",
+            "n",
+            groups.is_wrong(PUBLISHED).alias("is_wrong"),
+            screening.stream_of_publications().alias("stream"),
         )
-        looked_at = named.groupBy("run").agg(
-            fn.sum("n").alias("count"),
-            fn.max("is_repeated").alias("is_repeated"),
-            fn.max(groups.is_wrong(PUBLISHED)).alias("is_wrong"),
-        )
-        found = looked_at.toArrow().to_pylist()
-        if any(item["is_wrong"] for item in found):
+        doubtful = screening.doubtful_streams(screening.segments(self.rows))
+        both = named.unionByName(doubtful, allowMissingColumns=True).toArrow().to_pylist()
+        streams = {item["stream"] for item in both if item["n"] is None}
+        publishers = [item for item in both if item["n"] is not None]
+        if any(item["is_wrong"] for item in publishers):
             raise groups.wrong_row(self.rows, PUBLISHED)
-        notifications = groups.publications(self.rows, None)
-        if any(item["is_repeated"] for item in found):
-            names = _keep(named.where("is_repeated").select("run", "publisher"))
-            notifications = groups.publications(self.rows, names)
-            found = notifications.groupBy("run").count().toArrow().to_pylist()
-        for item in found:
+        repeated = [item for item in publishers if item["stream"] in streams]
+        for item in publishers:
+            self._counts[item["run"]]["published"] += item["n"]
+        own = {item["stream"] for item in repeated}
+        names = [(item["run"], item["publisher"]) for item in repeated]
+        return sorted(streams - own), names
+
+    def _notifications(self, repeated: list[tuple[str, str]]) -> DataFrame:
+        """What was published, each notification once; and how many that are."""
+        if not repeated:
+            return groups.publications(self.rows, None)
+        names = to_frame(self._spark, {"run": "string", "publisher": "string"}, repeated)
+        notifications = groups.publications(self.rows, names)
+        for counts in self._counts.values():
+            counts["published"] = 0
+        for item in notifications.groupBy("run").count().toArrow().to_pylist():
             self._counts[item["run"]]["published"] = item["count"]
         return notifications
 
-    def _look_over(self, compared: DataFrame) -> tuple[DataFrame, bool]:
-        """Count the groups that are the same; all groups with names, and whether some differ."""
-        looked_at = compared.groupBy("run", "is_same").agg(
-            fn.sum("owed").alias("owed"),
-            fn.max(fn.col("owed").isNull()).alias("is_strange"),
-            fn.max(groups.is_wrong_sequence()).alias("is_wrong"),
+    def _early(self, allowed: DataFrame) -> DataFrame | None:
+        """What was delivered without being owed, but rightly; None if there can be none."""
+        count = allowed.count()
+        if not count:
+            return None
+        chosen = fn.broadcast(allowed) if count <= _BROADCAST_MAX else allowed
+        return groups.early_sums(self.rows, chosen)
+
+    def _look_over(self, compared: DataFrame) -> tuple[DataFrame, list[dict[str, Any]]]:
+        """Count the groups that are the same; all groups with names, and those that differ."""
+        is_wrong = groups.is_wrong_sequence().alias("is_wrong")
+        same = (
+            compared.where("is_same")
+            .groupBy("run")
+            .agg(
+                fn.sum("owed").alias("owed"),
+                fn.sum("early").alias("early"),
+                fn.max(is_wrong).alias("is_wrong"),
+            )
         )
-        found = looked_at.toArrow().to_pylist()
-        for item in found:
-            if item["is_same"]:
-                counts = self._counts[item["run"]]
-                counts["expected"] += item["owed"]
-                counts["delivered"] += item["owed"]
-        is_wrong = any(item["is_wrong"] for item in found)
-        if any(item["is_strange"] for item in found):
-            compared = _keep(groups.named(compared, self.rows))
-            is_wrong |= groups.has_wrong(compared.where("n is not null"), DELIVERED)
-        if is_wrong:
+        others = compared.where(~fn.col("is_same")).select(*groups.GROUP, "is_strange", is_wrong)
+        found = same.unionByName(others, allowMissingColumns=True).toArrow().to_pylist()
+        different = [item for item in found if item["is_strange"] is not None]
+        wrong = any(item["is_wrong"] for item in found)
+        if any(item["is_strange"] for item in different):
+            compared = self.keeper.keep(groups.named(compared, self.rows))
+            bad = (groups.is_wrong(DELIVERED) & fn.col("n").isNotNull()).alias("is_wrong")
+            listed = compared.where(~fn.col("is_same")).select(*groups.GROUP, bad)
+            different = listed.toArrow().to_pylist()
+            wrong |= any(item["is_wrong"] for item in different)
+        if wrong:
             raise groups.wrong_row(self.rows, DELIVERED)
-        return compared, not all(item["is_same"] for item in found)
+        for item in found:
+            if item["is_strange"] is None:
+                counts = self._counts[item["run"]]
+                owed, early = item["owed"] or 0, item["early"] or 0
+                counts["expected"] += owed
+                counts["early"] += early
+                counts["delivered"] += owed + early
+        return compared, different
 
     # --- pair by pair ---------------------------------------------------------------------
 
     def _judge_pairs(
-        self, compared: DataFrame, clients: DataFrame, notifications: DataFrame
+        self,
+        different: list[dict[str, Any]],
+        clients: list[dict[str, Any]],
+        notifications: DataFrame,
     ) -> None:
-        different = compared.where(~fn.col("is_same")).select(*groups.GROUP)
+        modes = {(item["run"], item["client"]): item["mode"] for item in clients}
         wanted: dict[str, dict[str, list[str]]] = {}
-        for item in different.toArrow().to_pylist():
-            of_run = wanted.setdefault(item["run"], {})
-            of_run.setdefault(item["publisher"], []).append(item["client"])
-        owed = _keep(owed_pairs(notifications, self._evidence, wanted))
-        deliveries = _keep(pairs.deliveries_in(self.rows, different, clients))
+        chosen = []
+        for item in different:
+            run, client, publisher = (item[name] for name in groups.GROUP)
+            wanted.setdefault(run, {}).setdefault(publisher, []).append(client)
+            if (run, client) in modes:
+                chosen.append((run, client, publisher, modes[run, client]))
+        columns = {**dict.fromkeys(groups.GROUP, "string"), "mode": "bigint"}
+        keep = self.keeper.keep
+        owed = keep(owed_pairs(notifications, self._evidence, wanted))
+        asked = to_frame(self._spark, columns, chosen)
+        deliveries = keep(pairs.deliveries_in(self.rows, asked))
         odd = pairs.odd_pairs(owed, deliveries, notifications)
         gaps = find_gaps(self.rows, self._has(TRACE_GAP))
-        judged = _keep(pairs.judge_pairs(odd, self._evidence, gaps))
+        judged = keep(pairs.judge_pairs(odd, self._evidence, gaps))
         self._count_pairs(owed, deliveries, judged)
         for kind in (LOST, UNEXPECTED):
             self._report(judged.where(fn.col("verdict") == kind), kind)
@@ -287,27 +381,61 @@ class _Auditor:
 
     # --- order ----------------------------------------------------------------------------
 
-    def _judge_order(self, delivered: DataFrame, clients: DataFrame, doubtful: DataFrame) -> None:
-        targets = _keep(_order_targets(delivered, clients, doubtful))
-        of_authors = clients.where("is_author").select("run", fn.lit(True).alias("has_authors"))
-        concerned = (
-            targets.select("run")
-            .distinct()
-            .join(of_authors, "run", "left")
-            .groupBy("run")
-            .agg(fn.max("has_authors").alias("has_authors"))
-        )
-        runs = {item["run"]: item["has_authors"] for item in concerned.toArrow().to_pylist()}
-        if not runs:
+    def _judge_order(
+        self, delivered: DataFrame, clients: list[dict[str, Any]], doubtful: list[int]
+    ) -> None:
+        """Judge the clients of whom the quick look does not say enough."""
+        authors = [item for item in clients if item["is_author"]]
+        asked = self._to_be_judged(delivered, doubtful, authors)
+        targets = [
+            item
+            for item in clients
+            if not item["is_quick"] or (item["run"], item["client"]) in asked
+        ]
+        if not targets:
             return
-        slots = self._slots(runs)
+        self._tell(f"judging the order of {len(targets):,} clients")
+        runs = {item["run"]: self._kinds[item["run"]].get(DELIVERED, 0) for item in targets}
+        slots = spread(runs, self._cores)
         causes = None
-        if any(runs.values()):
-            chosen = fn.broadcast(targets.select("run").distinct())
-            authors = clients.where("is_author").join(chosen, "run", "left_semi")
-            causes = order.direct_causes(order.events_of(self.rows, authors, published=True))
-        deliveries = order.events_of(self.rows, targets, published=False)
-        faults = _keep(_named(order.faults_of_order(deliveries, causes, slots), delivered))
+        authors = [item for item in authors if item["run"] in runs]
+        if authors:
+            published = order.events_of(self.rows, self._clients(authors, slots), published=True)
+            causes = order.direct_causes(published)
+        deliveries = order.events_of(self.rows, self._clients(targets, slots), published=False)
+        faults = order.faults_of_order(deliveries, causes, tasks(slots, self._cores))
+        self._count_faults(self.keeper.keep(_named(faults, delivered)))
+
+    def _clients(self, chosen: Iterable[dict[str, Any]], slots: Mapping[str, Slots]) -> DataFrame:
+        rows = [(item["run"], item["client"], item["mode"], *slots[item["run"]]) for item in chosen]
+        return to_frame(self._spark, _CLIENT, rows)
+
+    def _to_be_judged(
+        self, delivered: DataFrame, doubtful: list[int], authors: list[dict[str, Any]]
+    ) -> set[tuple[str, str]]:
+        """The clients whose order has to be judged exactly, though one column tells it.
+
+        Those of a stream that failed the quick look; and, as a chain of causes from one publisher
+        to another ends with a publisher that listens, those that hear such a one and at least one
+        other.
+        """
+        if not doubtful and not authors:
+            return set()
+        streams = delivered.select(
+            "run",
+            "client",
+            screening.stream_of_deliveries().alias("stream"),
+            groups.session_hash("publisher").alias("hears"),
+        )
+        found = self.keeper.keep(streams)
+        late = only_those(found, "stream", doubtful).select("run", "client").distinct()
+        listening = only_those(found, "hears", [item["who"] for item in authors])
+        several = found.groupBy("run", "client").count().where("count > 1").drop("count")
+        hearing = listening.select("run", "client").distinct().intersect(several)
+        asked = late.union(hearing).toArrow().to_pylist()
+        return {(item["run"], item["client"]) for item in asked}
+
+    def _count_faults(self, faults: DataFrame) -> None:
         found = faults.groupBy("run", "fault").count().toArrow().to_pylist()
         for kind, bit in ((OUT_OF_ORDER_FIFO, order.FIFO), (OUT_OF_ORDER_CAUSAL, order.CAUSAL)):
             for item in found:
@@ -319,13 +447,6 @@ class _Auditor:
                     "because_sequence", fn.col("later")
                 )
             self._report(late, kind)
-
-    def _slots(self, runs: Iterable[str]) -> DataFrame:
-        """Over how many partitions the clients of each run are spread."""
-        sizes = [(run, self._kinds[run].get(DELIVERED, 0)) for run in runs]
-        rows = [(run, 1 + size // _DELIVERIES_PER_SLOT) for run, size in sizes]
-        named = to_frame(self._spark, {"run": "string", "slots": "bigint"}, rows)
-        return named.select(fn.xxhash64("run").alias("in_run"), "slots")
 
     # --- violations -----------------------------------------------------------------------
 
@@ -348,20 +469,21 @@ class _Auditor:
             )
         )  # fmt: skip
 
-    def _first(self) -> list[tuple[Any, ...]]:
-        """The first violations of each kind in each run, by time."""
+    def _list_violations(self) -> Any:
+        """The first violations of each kind in each run, by time, with the paths they took."""
         if not self._violations:
-            return []
+            nothing = to_frame(self._spark, _VIOLATION, [])
+            return nothing.withColumn("path", fn.lit(None).cast(PATH)).toArrow()
+        self._tell("following what went wrong")
         place = Window.partitionBy("run", "kind").orderBy("at", "publisher", "sequence", "client")
         found = reduce(lambda one, other: one.union(other), self._violations)
         first = found.withColumn("place", fn.row_number().over(place))
-        kept = first.where(fn.col("place") <= self._violations_max).drop("place").toArrow()
-        return [tuple(row.values()) for row in kept.to_pylist()]
-
-
-def _keep(found: DataFrame) -> DataFrame:
-    """Compute a DataFrame that is used several times, and forget how: plans stay small."""
-    return found.localCheckpoint(eager=True)
+        kept = first.where(fn.col("place") <= self._violations_max).drop("place")
+        listed = with_keys(kept).toArrow()
+        keys = listed.column("key").unique().to_pylist()
+        table = with_paths(from_arrow(self._spark, listed), self.rows, keys).toArrow()
+        names = ("run", "at", "kind", "client", "publisher", "sequence")
+        return table.sort_by([(name, "ascending") for name in names])
 
 
 def _joined(one: RunFacts, other: RunFacts) -> RunFacts:
@@ -370,30 +492,6 @@ def _joined(one: RunFacts, other: RunFacts) -> RunFacts:
         max(one.end, other.end),
         one.advertisements_required or other.advertisements_required,
     )
-
-
-def _order_targets(delivered: DataFrame, clients: DataFrame, doubtful: DataFrame) -> DataFrame:
-    """The clients whose order has to be judged exactly.
-
-    Those of a stream that failed the quick look, or whose order is not told by one column; and, as
-    a chain of causes from one publisher to another ends with a publisher that listens, those that
-    hear such a one and at least one other.
-    """
-    streams = delivered.select(*groups.GROUP, screening.stream_of_deliveries().alias("stream"))
-    late = streams.join(fn.broadcast(doubtful), "stream", "left_semi").select("run", "client")
-    unclear = clients.where(~fn.col("is_quick")).select("run", "client")
-    authors = clients.where("is_author").select(
-        "run", fn.col("client").alias("publisher"), fn.lit(1).alias("listens")
-    )
-    hearing = (
-        delivered.join(fn.broadcast(authors), ["run", "publisher"], "left")
-        .groupBy("run", "client")
-        .agg(fn.max("listens").alias("listens"), fn.count(fn.lit(1)).alias("heard"))
-        .where("listens = 1 and heard > 1")
-        .select("run", "client")
-    )
-    chosen = reduce(lambda one, other: one.union(other), (late, unclear, hearing)).distinct()
-    return clients.join(fn.broadcast(chosen), ["run", "client"], "left_semi")
 
 
 def _named(faults: DataFrame, delivered: DataFrame) -> DataFrame:

@@ -54,9 +54,9 @@ class Evidence(msgspec.Struct):
     """The clients that subscribed, by number."""
 
     starts: Numbers = msgspec.field(default_factory=lambda: np.zeros(1, np.int64))
-    declarations: Floats = msgspec.field(default_factory=lambda: np.zeros((0, 3)))
-    """Subscriptions, ordered by filter: client, settled since, ended; those on filter n are rows
-    ``starts[n]:starts[n + 1]``."""
+    declarations: Floats = msgspec.field(default_factory=lambda: np.zeros((0, 4)))
+    """Subscriptions, ordered by filter: client, settled since, ended, started; those on filter n
+    are rows ``starts[n]:starts[n + 1]``."""
 
     subscriptions: dict[str, list[Validity]] = msgspec.field(default_factory=dict)
     advertisements: dict[str, list[Validity]] = msgspec.field(default_factory=dict)
@@ -65,7 +65,7 @@ class Evidence(msgspec.Struct):
     def matching(self, texts: list[str]) -> list[list[int]]:
         """For each notification, given by its attributes as text, the filters that match it."""
         try:
-            return _index_of(self.filters).match_batch([_decode(text) for text in texts])
+            return index_of(self.filters).match_batch([_decode(text) for text in texts])
         except (msgspec.DecodeError, InvalidNotificationError) as problem:
             raise TraceRowError(
                 f"a published row of run {self.run!r} has wrong attributes: {problem}"
@@ -81,7 +81,7 @@ class Evidence(msgspec.Struct):
 
 
 @lru_cache(maxsize=64)
-def _index_of(filters: tuple[str, ...]) -> MatchIndex[int]:
+def index_of(filters: tuple[str, ...]) -> MatchIndex[int]:
     """An index of filters; runs of the same filters, and tasks of one worker, share it."""
     index: MatchIndex[int] = MatchIndex()
     for number, text in enumerate(filters):
@@ -134,12 +134,12 @@ def _validities(declarations: Declarations, settle: float) -> dict[str, list[Val
 def _arrange(evidence: Evidence) -> None:
     """Subscriptions as arrays, ordered by filter."""
     listed = sorted(
-        (declaration.number, client, declaration.settled, declaration.ended)
+        (declaration.number, client, declaration.settled, declaration.ended, declaration.started)
         for client, name in enumerate(evidence.clients)
         for declaration in evidence.subscriptions[name]
     )
     numbers = np.array([item[0] for item in listed], np.int64)
-    evidence.declarations = np.array([item[1:] for item in listed], np.float64).reshape(-1, 3)
+    evidence.declarations = np.array([item[1:] for item in listed], np.float64).reshape(-1, 4)
     evidence.starts = np.searchsorted(numbers, np.arange(len(evidence.filters) + 1)).astype(
         np.int64
     )

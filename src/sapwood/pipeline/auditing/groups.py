@@ -91,11 +91,6 @@ def is_wrong(kind: str) -> Column:
     return _or_unnamed(is_wrong_sequence(), kind)
 
 
-def has_wrong(sums: DataFrame, kind: str) -> bool:
-    """Whether there is such a group."""
-    return bool(sums.where(is_wrong(kind)).limit(1).toArrow().num_rows)
-
-
 def wrong_row(rows: DataFrame, kind: str) -> TraceRowError:
     """What is wrong with one of the rows of such a group."""
     bad = _or_unnamed(fn.coalesce("sequence", fn.lit(0)) < 1, kind)
@@ -113,41 +108,81 @@ def _or_unnamed(wrong: Column, kind: str) -> Column:
     return reduce(or_, (fn.col(name).isNull() for name in _NEEDED[kind]), wrong)
 
 
-def compare(owed: DataFrame, delivered: DataFrame) -> DataFrame:
+def early_sums(rows: DataFrame, allowed: DataFrame) -> DataFrame:
+    """Count and checksums of what each client was delivered early, of each publisher.
+
+    That is what was not owed but might be delivered (`allowed`: pairs, between which times). Where
+    such a pair was delivered twice, `is_again` says so.
+    """
+    deliveries = rows.where(rows["kind"] == DELIVERED).select(
+        "run", "client", "publisher", "sequence", "at"
+    )
+    is_allowed = [deliveries[name] == allowed[name] for name in (*GROUP, "sequence")]
+    is_allowed.append(deliveries["at"].between(allowed["since"], allowed["until"]))
+    hashed = fn.xxhash64("sequence")
+    return (
+        deliveries.join(allowed, is_allowed, "left_semi")
+        .groupBy(*GROUP, "sequence")
+        .agg(fn.count(fn.lit(1)).alias("times"))
+        .groupBy(*GROUP)
+        .agg(
+            fn.count(fn.lit(1)).alias("early"),
+            fn.bit_xor(hashed).alias("early_x"),
+            fn.sum(fn.shiftright(hashed, 32)).alias("early_s"),
+            (fn.max("times") > 1).alias("is_again"),
+        )
+    )
+
+
+def compare(owed: DataFrame, delivered: DataFrame, early: DataFrame | None = None) -> DataFrame:
     """Expected against delivered: each group with both counts, and whether they are the same.
 
-    Groups of which nothing was owed have no names yet.
+    What was delivered `early` is left aside. Groups of which nothing was owed, or early, have no
+    names yet.
     """
-    expected = (
-        owed.groupBy(*GROUP)
-        .agg(
-            fn.sum("n").alias("owed"),
-            fn.bit_xor("x").alias("owed_x"),
-            fn.sum("s").alias("owed_s"),
-        )
-        .withColumn("id", group_hash())
+    expected = owed.groupBy(*GROUP).agg(
+        fn.sum("n").alias("owed"),
+        fn.bit_xor("x").alias("owed_x"),
+        fn.sum("s").alias("owed_s"),
     )
-    is_same = fn.col("n").eqNullSafe(fn.col("owed"))
-    for name in ("x", "s"):
-        is_same &= fn.col(name).eqNullSafe(fn.col(f"owed_{name}"))
+    if early is None:
+        beside = {"early": "bigint", "early_x": "bigint", "early_s": "bigint"}
+        nothing = [fn.lit(None).cast(kind).alias(name) for name, kind in beside.items()]
+        expected = expected.select("*", *nothing, fn.lit(False).alias("is_again"))
+    else:
+        expected = expected.join(early, list(GROUP), "full_outer")
+    expected = expected.withColumn("id", group_hash())
+    is_same = ~fn.coalesce("is_again", fn.lit(False)) & (_number("n") == _sum("owed", "early"))
+    is_same &= _number("x") == _number("owed_x").bitwiseXOR(_number("early_x"))
+    is_same &= _number("s") == _sum("owed_s", "early_s")
     return (
         delivered.join(expected, "id", "full_outer")
         .withColumn("is_same", is_same)
-        .drop("x", "s", "owed_x", "owed_s")
+        .withColumn("is_strange", fn.col("owed").isNull() & fn.col("early").isNull())
+        .drop("x", "s", *(f"{who}_{sum_}" for who in ("owed", "early") for sum_ in ("x", "s")))
     )
 
 
+def _number(name: str) -> Column:
+    """A column, 0 where there is nothing."""
+    return fn.coalesce(name, fn.lit(0))
+
+
+def _sum(one: str, other: str) -> Column:
+    return _number(one) + _number(other)
+
+
 def named(compared: DataFrame, rows: DataFrame) -> DataFrame:
-    """The same, with the names of groups of which nothing was owed."""
-    strange = compared.where("owed is null").select("id")
+    """The same, with the names of groups of which nothing was owed, or early."""
+    strange = compared.where("is_strange").select("id")
     names = (
         rows.where(rows["kind"] == DELIVERED)
         .select(group_hash().alias("id"), *GROUP)
         .join(fn.broadcast(strange), "id", "left_semi")
         .distinct()
     )
-    found = compared.where("owed is null").drop(*GROUP).join(names, "id")
-    return compared.where("owed is not null").unionByName(found)
+    found = compared.where("is_strange").drop(*GROUP).join(names, "id")
+    return compared.where(~fn.col("is_strange")).unionByName(found)
 
 
 def clients_of(delivered: DataFrame, published: DataFrame) -> DataFrame:
@@ -188,6 +223,7 @@ def clients_of(delivered: DataFrame, published: DataFrame) -> DataFrame:
         mode.alias("mode"),
         ((mode == BY_COUNT) | is_plain).alias("is_quick"),
         (fn.col("own_n").isNotNull() & after).alias("is_author"),
+        session_hash("client").alias("who"),
     )
 
 

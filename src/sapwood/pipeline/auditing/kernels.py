@@ -148,8 +148,8 @@ def owe(
 
     Row r matches the filters ``numbers[number_starts[r]:number_starts[r + 1]]``. The declarations
     on filter n are rows ``declaration_starts[n]:declaration_starts[n + 1]`` of `declarations`:
-    client, settled since, ended at (floats, all). `stamps` has a place per client and says which
-    row it was owed last, so that a client with several matching subscriptions is owed once.
+    client, settled since, ended, started (floats, all). `stamps` has a place per client and says
+    which row it was owed last, so that a client with several matching subscriptions is owed once.
     """
     rows = np.empty(1024, np.int64)
     clients = np.empty(1024, np.int64)
@@ -172,6 +172,50 @@ def owe(
                 rows[count], clients[count] = row, client
                 count += 1
     return rows[:count], clients[:count]
+
+
+@kernel
+def allow(  # noqa: PLR0913, PLR0917 - kernels take arrays one by one
+    at: Array,
+    is_judged: Array,
+    number_starts: Array,
+    numbers: Array,
+    declaration_starts: Array,
+    declarations: Array,
+    settle: float,
+    stamps: Array,
+) -> tuple[Array, Array, Array, Array]:
+    """What may be delivered though nobody is owed it: rows, clients, since when and until when.
+
+    As a subscription begins and ends, and at the end of the trace, the network is free to deliver
+    or not. Only subscriptions are listed within whose time, or `settle` before or after it, the
+    row was published; a client comes once for each. Arguments are as those of `owe`.
+    """
+    found = np.empty((64, 2), np.int64)
+    times = np.empty((64, 2), np.float64)
+    count = 0
+    stamps[:] = -1
+    for row in range(len(at)):
+        for is_listing in range(2):
+            for position in range(number_starts[row], number_starts[row + 1]):
+                number = numbers[position]
+                for place in range(declaration_starts[number], declaration_starts[number + 1]):
+                    client = np.int64(declarations[place, 0])
+                    ended, started = declarations[place, 2], declarations[place, 3]
+                    if not is_listing:
+                        settled = declarations[place, 1]
+                        if is_judged[row] and _obliges(settled, ended, at[row], settle):
+                            stamps[client] = row
+                        continue
+                    is_near = started - settle <= at[row] <= ended + settle
+                    if not is_near or stamps[client] == row:
+                        continue
+                    if count == len(found):
+                        found, times = _taller(found), _taller(times)
+                    found[count, 0], found[count, 1] = row, client
+                    times[count, 0], times[count, 1] = started, ended + settle
+                    count += 1
+    return found[:count, 0], found[:count, 1], times[:count, 0], times[:count, 1]
 
 
 @kernel

@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 FIFO, CAUSAL = kernels.FIFO, kernels.CAUSAL
 
 _PLACE: Final = ("by_count", "by_time", "broker", "session", "step")
-_CAUSES: Final = "in_run bigint, who bigint, sequence bigint, publisher bigint, cause bigint"
+_CAUSES: Final = (
+    "in_run bigint, who bigint, sequence bigint, publisher bigint, cause bigint, first bigint, "
+    "slots bigint"
+)
 _FAULTS: Final = (
     "in_run bigint, who bigint, publisher bigint, sequence bigint, at double, fault bigint, "
     "later bigint, because_publisher bigint, because_sequence bigint"
@@ -51,14 +54,17 @@ def own_order(mode: Column) -> list[Column]:
 
 
 def events_of(rows: DataFrame, clients: DataFrame, *, published: bool) -> DataFrame:
-    """What some clients (run, client, mode) were delivered, and published if wanted."""
+    """What some clients were delivered, and published if wanted.
+
+    Of each client (run, client), `mode` says how its events are ordered, and `first` and `slots`
+    over which slots those of its run are spread.
+    """
     kinds = (DELIVERED, PUBLISHED) if published else (DELIVERED,)
     is_delivery = fn.col("kind") == DELIVERED
     events = rows.where(rows["kind"].isin(*kinds)).withColumn(
         "client", fn.when(is_delivery, fn.col("client")).otherwise(fn.col("publisher"))
     )
-    chosen = fn.broadcast(clients.select("run", "client", "mode"))
-    return events.join(chosen, ["run", "client"]).select(
+    return events.join(fn.broadcast(clients), ["run", "client"]).select(
         fn.xxhash64("run").alias("in_run"),
         session_hash("client").alias("who"),
         fn.when(is_delivery, 0).otherwise(1).cast("bigint").alias("is_published"),
@@ -69,6 +75,8 @@ def events_of(rows: DataFrame, clients: DataFrame, *, published: bool) -> DataFr
         "broker",
         "session",
         "step",
+        "first",
+        "slots",
     )
 
 
@@ -77,34 +85,36 @@ def direct_causes(events: DataFrame) -> DataFrame:
     return (
         events.repartition("who")
         .sortWithinPartitions("who", *_PLACE)
-        .select("in_run", "who", "is_published", "publisher", "sequence")
+        .select("in_run", "who", "is_published", "publisher", "sequence", "first", "slots")
         .mapInArrow(_find_causes, _CAUSES)
     )
 
 
-def faults_of_order(deliveries: DataFrame, causes: DataFrame | None, slots: DataFrame) -> DataFrame:
+def faults_of_order(deliveries: DataFrame, causes: DataFrame | None, tasks: int) -> DataFrame:
     """First deliveries that came too late, with what they should have come before.
 
-    `slots` says for each run (in_run, slots) over how many partitions its clients are spread.
+    The clients of a run are spread over `slots` slots from the number `first` on, and all slots
+    evenly over `tasks`.
     """
-    slot = fn.pmod("who", "slots").alias("slot")
-    spread = fn.broadcast(slots)
+    slot = (fn.col("first") + fn.pmod("who", "slots")).alias("slot")
     places = [fn.col(name) for name in _PLACE]
-    judged = deliveries.join(spread, "in_run").select(
+    judged = deliveries.select(
         "in_run", slot, fn.lit(1).alias("part"), "who", "publisher", "sequence", "at",
         fn.lit(0).cast("bigint").alias("cause"), *places,
     )  # fmt: skip
     if causes is not None:
-        everywhere = fn.explode(fn.sequence(fn.lit(0).cast("bigint"), fn.col("slots") - 1))
-        ahead = causes.join(spread, "in_run").select(
+        everywhere = fn.explode(fn.sequence(fn.col("first"), fn.col("first") + fn.col("slots") - 1))
+        ahead = causes.select(
             "in_run", everywhere.alias("slot"), fn.lit(0).alias("part"), "who", "publisher",
             "sequence", fn.lit(0.0).alias("at"), "cause", fn.lit(0).alias("by_count"),
             fn.lit(0.0).alias("by_time"), fn.lit("").alias("broker"), fn.lit(0).alias("session"),
             fn.lit(0).alias("step"),
         )  # fmt: skip
         judged = judged.union(ahead)
+    # By number, not by hash: of as many hashes as there are tasks, a third would share one.
+    task = fn.pmod(fn.col("slot"), fn.lit(tasks)).cast("int")
     return (
-        judged.repartition("in_run", "slot")
+        judged.repartitionById(tasks, task)
         .sortWithinPartitions("in_run", "slot", "part", "who", *_PLACE)
         .select("in_run", "slot", "part", "who", "publisher", "sequence", "at", "cause")
         .mapInArrow(_judge, _FAULTS)
@@ -173,8 +183,8 @@ def _find_causes(batches: Iterable[Any]) -> Iterator[Any]:
     for batch in batches:
         if not batch.num_rows:
             continue
-        runs, whos, kinds, publishers, sequences = _arrays(
-            batch, "in_run", "who", "is_published", "publisher", "sequence"
+        runs, whos, kinds, publishers, sequences, firsts, slots = _arrays(
+            batch, "in_run", "who", "is_published", "publisher", "sequence", "first", "slots"
         )
         for start, end in _stretches(whos):
             if author is None or author.who != whos[start]:
@@ -182,9 +192,12 @@ def _find_causes(batches: Iterable[Any]) -> Iterator[Any]:
             cut = slice(start, end)
             own, causes, up_to = author.take(kinds[cut], publishers[cut], sequences[cut])
             if len(own):
-                in_run = np.full(len(own), runs[start])
-                who = np.full(len(own), author.who)
-                yield _record(_names(_CAUSES), (in_run, who, own, causes, up_to))
+                in_run, who, first, count = (
+                    np.full(len(own), value)
+                    for value in (runs[start], author.who, firsts[start], slots[start])
+                )
+                columns = (in_run, who, own, causes, up_to, first, count)
+                yield _record(_names(_CAUSES), columns)
 
 
 # --- the second pass: judgement ---------------------------------------------------------------

@@ -27,13 +27,9 @@ _JUDGED: Final = (
 )
 
 
-def deliveries_in(rows: DataFrame, groups: DataFrame, clients: DataFrame) -> DataFrame:
-    """The deliveries of some groups, numbered per pair in the own order of their client."""
-    delivered = (
-        rows.where(rows["kind"] == DELIVERED)
-        .join(fn.broadcast(groups.select(*GROUP)), list(GROUP), "left_semi")
-        .join(fn.broadcast(clients.select("run", "client", "mode")), ["run", "client"])
-    )
+def deliveries_in(rows: DataFrame, groups: DataFrame) -> DataFrame:
+    """The deliveries of some groups, numbered per pair in the own order (`mode`) of the client."""
+    delivered = rows.where(rows["kind"] == DELIVERED).join(fn.broadcast(groups), list(GROUP))
     place = [*own_order(fn.col("mode")), *(fn.col(name) for name in ("broker", "session", "step"))]
     order = Window.partitionBy(*PAIR).orderBy("by_count", "by_time", "broker", "session", "step")
     return delivered.select(*PAIR, "at", *place).select(

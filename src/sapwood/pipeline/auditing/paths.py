@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as fn
 
+from sapwood.pipeline.spark.local import only_those
 from sapwood.trace.schema import DELIVERED, DROPPED, FORWARDED, PUBLISHED
 
 if TYPE_CHECKING:
@@ -29,16 +30,22 @@ PATH: Final = "array<struct<" + ", ".join(f"{name}: {kind}" for name, kind in _H
 _KEY: Final = ("run", "publisher", "sequence")
 
 
-def with_paths(violations: DataFrame, rows: DataFrame) -> DataFrame:
-    """Violations with the hops of the notification that each is about, as `path`."""
-    asked = fn.broadcast(violations.select(*_KEY).distinct())
+def with_keys(violations: DataFrame) -> DataFrame:
+    """Violations, each with a number for the notification that it is about."""
+    return violations.withColumn("key", fn.xxhash64(*_KEY))
+
+
+def with_paths(violations: DataFrame, rows: DataFrame, keys: Collection[int]) -> DataFrame:
+    """Violations (with their keys) with the hops of the notification each is about, as `path`."""
+    moved = rows.where(rows["kind"].isin(PUBLISHED, FORWARDED, DELIVERED, DROPPED))
     hops = (
-        rows.where(rows["kind"].isin(PUBLISHED, FORWARDED, DELIVERED, DROPPED))
-        .join(asked, list(_KEY), "left_semi")
-        .groupBy(*_KEY)
+        only_those(with_keys(moved), "key", keys)
+        .groupBy("key")
         .agg(fn.sort_array(fn.collect_list(fn.struct(*_HOP))).alias("path"))
     )
-    return violations.join(hops, list(_KEY), "left").orderBy("run", "at", "kind", "client")
+    return violations.join(hops, "key", "left").select(
+        *(name for name in violations.columns if name != "key"), "path"
+    )
 
 
 def path_text(path: Iterable[Mapping[str, Any]] | None, client: str) -> str:

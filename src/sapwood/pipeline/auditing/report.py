@@ -6,14 +6,15 @@ bad input is an error at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from sapwood.pipeline.damage import with_readable
-from sapwood.pipeline.files import Listing, check_listing, list_traces
+from sapwood.pipeline.files import Listing, check_listing, is_here, list_traces
 from sapwood.pipeline.spark.output import check_output, make_folder, write_tables
+from sapwood.pipeline.spark.progress import followed
 from sapwood.pipeline.spark.session import UNCOMPILED, await_workers, open_session
 from sapwood.trace.judge.verdict import VIOLATIONS
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from sapwood.pipeline.auditing.audit import Audit
+    from sapwood.pipeline.auditing.audit import Tables
 
 SHORT_ROWS_MAX: Final = 2_000_000
 """Up to so many rows, a session that starts quickly is worth more than one that computes so."""
@@ -81,7 +82,7 @@ _COUNTS: Final = (
 )  # fmt: skip
 
 
-def audit_directory(
+def audit_directory(  # noqa: PLR0913 - one for each option of the command
     directory: str | PathLike[str],
     settle: float | None = None,
     master: str | None = None,
@@ -90,27 +91,32 @@ def audit_directory(
     skip_damaged: bool = False,
     unfinished: bool = False,
     progress: Callable[[str], None] | None = None,
+    settings: Mapping[str, str] | None = None,
 ) -> AuditReport:
-    """Judge all runs below a directory; leave the tables as Parquet in `out`, if given."""
+    """Judge all runs below a directory; leave the tables as Parquet in `out`, if given.
+
+    `settings` are settings of Spark, for a session that is opened for this.
+    """
     tell = progress or _nobody
-    listing = list_traces(str(directory))
+    listing = look_at(str(directory), master, settings)
     left_out = check_listing(listing, skip_damaged=skip_damaged, unfinished=unfinished)
     if out is not None:
         check_output(str(out), str(directory), TABLES)
     tell(f"{len(listing.files)} files, {listing.rows:,} rows")
-    spark = session_for(master, listing.rows)
+    spark = session_for(master, listing.rows, settings)
     if out is not None:
         make_folder(str(out))
-    from sapwood.pipeline.auditing.audit import audit  # noqa: PLC0415 - needs Spark
+    from sapwood.pipeline.auditing.audit import judge_traces  # noqa: PLC0415 - needs Spark
     from sapwood.pipeline.traces import read_listing  # noqa: PLC0415
 
     def judge(readable: Listing) -> AuditReport:
-        found = audit(read_listing(readable, spark), settle)
+        found = judge_traces(read_listing(readable, spark), settle, tell=tell)
         if out is not None:
-            write_tables(str(out), {name: getattr(found, name) for name in TABLES})
+            write_tables(str(out), found.on(spark)._asdict())
         return _report(str(directory), found)
 
-    report, unreadable = with_readable(listing, judge, skip_damaged=skip_damaged)
+    with followed(spark, tell):
+        report, unreadable = with_readable(listing, judge, skip_damaged=skip_damaged)
     report.left_out = left_out + unreadable
     return report
 
@@ -118,10 +124,20 @@ def audit_directory(
 TABLES: Final = ("counts", "violations", "latency", "traffic")
 
 
-def session_for(master: str | None, rows: int) -> SparkSession:
+def look_at(directory: str, master: str | None, settings: Mapping[str, str] | None) -> Listing:
+    """What lies below a directory; before Spark is started if it is on this machine."""
+    if is_here(directory):
+        return list_traces(directory)
+    return list_traces(directory, open_session(master, settings=settings))
+
+
+def session_for(
+    master: str | None, rows: int, settings: Mapping[str, str] | None = None
+) -> SparkSession:
     """The session that is open already, or one that suits so many rows; with workers."""
-    settings = UNCOMPILED if rows <= UNCOMPILED_ROWS_MAX else {}
-    spark = open_session(master, short=rows <= SHORT_ROWS_MAX, settings=settings)
+    suitable = UNCOMPILED if rows <= UNCOMPILED_ROWS_MAX else {}
+    chosen = {**suitable, **(settings or {})}
+    spark = open_session(master, short=rows <= SHORT_ROWS_MAX, settings=chosen)
     await_workers(spark)
     return spark
 
@@ -130,22 +146,23 @@ def _nobody(text: str) -> None:
     """Where nobody waits."""
 
 
-def _report(directory: str, found: Audit) -> AuditReport:
-    counts = found.counts.toArrow().to_pylist()
+def _report(directory: str, found: Tables) -> AuditReport:
+    counts = found.counts.to_pylist()
     report = AuditReport(directory=directory, runs=len(counts))
     for one in counts:
         for name in _COUNTS:
             setattr(report, name, getattr(report, name) + one[name])
         if any(one[kind] for kind in VIOLATIONS):
             report.wrong_runs.append(one["run"])
-    if report.wrong_runs:
-        listed = found.violations.limit(LISTED_MAX).toArrow().to_pylist()
-        report.violations = [_violation(one) for one in listed]
-    report.latency = found.latency.toArrow().to_pylist()
-    summed = found.traffic.groupBy("source", "target", "message").sum("messages", "bytes")
-    columns = ("source", "target", "message", "messages", "bytes")
-    traffic = summed.toDF(*columns).orderBy(*columns[:3])
-    report.traffic = traffic.toArrow().to_pylist()
+    listed = found.violations.slice(0, LISTED_MAX).to_pylist()
+    report.violations = [_violation(one) for one in listed]
+    report.latency = found.latency.to_pylist()
+    columns = ["source", "target", "message"]
+    summed = found.traffic.group_by(columns).aggregate([("messages", "sum"), ("bytes", "sum")])
+    named = summed.select([*columns, "messages_sum", "bytes_sum"]).rename_columns(
+        [*columns, "messages", "bytes"]
+    )
+    report.traffic = named.sort_by([(name, "ascending") for name in columns]).to_pylist()
     return report
 
 

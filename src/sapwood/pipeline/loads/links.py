@@ -34,7 +34,6 @@ def link_traffic(rows: DataFrame) -> DataFrame:
             fn.count(fn.lit(1)).alias("messages"),
             fn.coalesce(fn.sum("bytes"), fn.lit(0)).alias("bytes"),
         )
-        .orderBy("run", "source", "target", "message")
     )
 
 
@@ -61,14 +60,10 @@ def latencies(rows: DataFrame, every: int = 1) -> DataFrame:
     quantiles = [
         fn.percentile_approx("seconds", share, 10_000).alias(name) for name, share in SHARES.items()
     ]
-    return (
-        took.groupBy("run")
-        .agg(
-            fn.count(fn.lit(1)).alias("timed"),
-            fn.min("seconds").alias("least"),
-            fn.avg("seconds").alias("mean"),
-            *quantiles,
-            fn.max("seconds").alias("most"),
-        )
-        .orderBy("run")
+    return took.groupBy("run").agg(
+        fn.count(fn.lit(1)).alias("timed"),
+        fn.min("seconds").alias("least"),
+        fn.avg("seconds").alias("mean"),
+        *quantiles,
+        fn.max("seconds").alias("most"),
     )

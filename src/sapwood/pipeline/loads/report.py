@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from sapwood.pipeline.auditing.report import session_for
+from sapwood.pipeline.auditing.report import look_at, session_for
 from sapwood.pipeline.damage import with_readable
-from sapwood.pipeline.files import Listing, check_listing, list_traces
+from sapwood.pipeline.files import Listing, check_listing
 from sapwood.pipeline.spark.output import check_output, make_folder, write_tables
+from sapwood.pipeline.spark.progress import followed
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -80,12 +81,14 @@ def traffic_directory(  # noqa: PLR0913 - one for each option of the command
     skip_damaged: bool = False,
     unfinished: bool = False,
     progress: Callable[[str], None] | None = None,
+    settings: Mapping[str, str] | None = None,
 ) -> TrafficReport:
     """The traffic of all runs below a directory.
 
-    `costs` is a file of costs, or `measured`; without it every link costs 1.
+    `costs` is a file of costs, or `measured`; without it every link costs 1. `settings` are
+    settings of Spark, for a session that is opened for this.
     """
-    listing = list_traces(str(directory))
+    listing = look_at(str(directory), master, settings)
     left_out = check_listing(listing, skip_damaged=skip_damaged, unfinished=unfinished)
     given = None
     if costs is not None and str(costs) != MEASURED:
@@ -96,7 +99,7 @@ def traffic_directory(  # noqa: PLR0913 - one for each option of the command
         check_output(str(out), str(directory), TABLES)
     if progress is not None:
         progress(f"{len(listing.files)} files, {listing.rows:,} rows")
-    spark = session_for(master, listing.rows)
+    spark = session_for(master, listing.rows, settings)
     if out is not None:
         make_folder(str(out))
     from sapwood.pipeline.traces import read_listing  # noqa: PLC0415 - needs Spark
@@ -108,7 +111,8 @@ def traffic_directory(  # noqa: PLR0913 - one for each option of the command
             write_tables(str(out), {name: getattr(found, name) for name in TABLES})
         return _report(str(directory), found)
 
-    report, unreadable = with_readable(listing, tell, skip_damaged=skip_damaged)
+    with followed(spark, progress or (lambda _: None)):
+        report, unreadable = with_readable(listing, tell, skip_damaged=skip_damaged)
     report.left_out = left_out + unreadable
     if picture is not None:
         _draw(report, picture)

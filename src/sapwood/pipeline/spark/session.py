@@ -41,9 +41,13 @@ UNCOMPILED: Final[Mapping[str, str]] = {
 load and warm up a class for it takes longer than its rows."""
 
 _LOCAL = re.compile(r"local(\[(\*|[1-9]\d*)(,\d+)?\])?")
+_SMALL_CLUSTER = re.compile(r"local-cluster\[[1-9]\d*,[1-9]\d*,[1-9]\d*\]")
 _STANDALONE = re.compile(r"spark://([^/\s]+)")
 _CONNECT = re.compile(r"sc://([^/;\s]+).*")
-_ALLOWED = "local[*] (all cores here), local[2], spark://HOST:PORT, sc://HOST:PORT, yarn, k8s://…"
+_ALLOWED = (
+    "local[*] (all cores here), local[2], local-cluster[WORKERS,CORES,MEGABYTES], "
+    "spark://HOST:PORT, sc://HOST:PORT, yarn, k8s://…"
+)
 _LOOPBACK = ("127.", "localhost", "[::1]")
 _CONNECT_PORT = 15002
 _MISSING = "{} is missing; the pipeline comes with pip install 'sapwood[spark]'"
@@ -140,9 +144,20 @@ def await_workers(spark: SparkSession) -> None:
         raise SparkError(f"the master does not do jobs: {cause_of(problem)}") from problem
 
 
+def cores_of(spark: SparkSession) -> int:
+    """How many tasks run at once, as far as Spark knows by now; only over Connect it is a job."""
+    if not is_remote(spark):
+        return int(spark.sparkContext.defaultParallelism)
+    from sapwood.pipeline.study.fanout import parallelism  # noqa: PLC0415 - it uses this module
+
+    return parallelism(spark)
+
+
 def check_master(master: str) -> None:
     """Refuse a master that cannot be one, or that does not answer."""
     if is_local(master) or master == "yarn" or master.startswith("k8s://"):
+        return
+    if _SMALL_CLUSTER.fullmatch(master):
         return
     standalone, connect = _STANDALONE.fullmatch(master), _CONNECT.fullmatch(master)
     if standalone is not None:
@@ -259,6 +274,8 @@ def _own_settings(master: str, memory: str, *, short: bool) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
     }
     if is_local(master):
+        # Only here: workers elsewhere get Sapwood after their daemon has started.
+        settings["spark.python.daemon.module"] = "sapwood.pipeline.spark.quiet_daemon"
         # Shuffles stay on this machine: a few parts per core, joined where they are small.
         settings["spark.sql.shuffle.partitions"] = str((1 if short else 4) * _cores(master))
         # Files are looked up here: as a job with a task for each, it takes seconds for hundreds.
@@ -266,7 +283,8 @@ def _own_settings(master: str, memory: str, *, short: bool) -> dict[str, str]:
     if short and is_local(master):
         # Looking at a query again after each stage takes longer than its few rows.
         settings["spark.sql.adaptive.enabled"] = "false"
-        # Not for long jobs: in one, a worker complained of a broken pipe; why is not known.
+        # So does sending a small table ahead, as a job of its own, where nobody asked for it.
+        settings["spark.sql.autoBroadcastJoinThreshold"] = "-1"
         settings |= socket_settings()
     if not short:
         # Groups by the million, as notifications are, then stay in compiled code.
@@ -306,7 +324,8 @@ def _cores(master: str) -> int:
 
 
 def _is_loopback(master: str) -> bool:
-    return master.startswith(tuple(f"spark://{name}" for name in _LOOPBACK))
+    is_small_cluster = _SMALL_CLUSTER.fullmatch(master) is not None
+    return is_small_cluster or master.startswith(tuple(f"spark://{name}" for name in _LOOPBACK))
 
 
 @contextmanager
@@ -328,6 +347,7 @@ __all__ = [
     "UNCOMPILED",
     "await_workers",
     "check_master",
+    "cores_of",
     "is_local",
     "is_remote",
     "master_of",

@@ -43,6 +43,18 @@ class TraceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             "with a trace_gap.",
         ),
     ] = 64 * 2**20
+    keep_bytes: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="How large the trace of this broker may grow; the oldest files go, and a "
+            "trace_gap stays in their place. 0: as large as it will.",
+        ),
+    ] = 0
+    keep_hours: Annotated[
+        float,
+        Meta(ge=0.0, description="For how many hours it is kept, in the same way; 0: for ever."),
+    ] = 0.0
     settle_seconds: Annotated[
         float,
         Meta(

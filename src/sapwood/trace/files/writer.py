@@ -26,6 +26,7 @@ import msgspec
 
 from sapwood.errors import TraceRowError, TraceWriteError
 from sapwood.trace.files import arrow
+from sapwood.trace.files.retention import Retention, trim
 from sapwood.trace.schema import TRACE_GAP, Row, RunSettings
 
 if TYPE_CHECKING:
@@ -131,8 +132,8 @@ class TraceWriter:
             self._forget_stale()
         self._clear()
 
-    def write_columns(self, columns: Columns, *, has_gap: bool = False) -> None:
-        """Write many rows at once as one file, after those that wait.
+    def write_columns(self, columns: Columns, *, has_gap: bool = False) -> Path | None:
+        """Write many rows at once as one file, after those that wait; the file, if there is one.
 
         The columns come as runs (`sapwood.trace.runfile.runs`), without who recorded them; steps
         count up in one run. `has_gap` says whether a ``trace_gap`` row is among them.
@@ -143,7 +144,7 @@ class TraceWriter:
         steps, times = columns["step"], columns["at"]
         count = int(steps.counts.sum())
         if not count:
-            return
+            return None
         run, broker, session = self._owner
         first = Row(
             run=run, broker=broker, session=session,
@@ -162,6 +163,7 @@ class TraceWriter:
         if has_gap:
             self._forget_stale()
         self._last_step = first.step + count - 1
+        return self._path(first)
 
     def discard(self) -> int:
         """Give up what waits, because it cannot be written; the number of rows given up.
@@ -237,14 +239,41 @@ class TraceWriter:
             raise TraceWriteError(
                 f"cannot write {path}: it exists; a run of the same name has been recorded there"
             )
-        with making.open("wb") as file:
-            write(file)
-            file.flush()
-            if self._durable:
-                os.fsync(file.fileno())
+        self._make(making, write)
         making.replace(path)
         for folder in path.parents[:3]:
             self._sync_folder(folder)
+
+    def _make(self, making: Path, write: Callable[[BinaryIO], None]) -> None:
+        """Write a whole file, or leave none: on a full disk, half files would keep it full."""
+        try:
+            with making.open("wb") as file:
+                write(file)
+                file.flush()
+                if self._durable:
+                    os.fsync(file.fileno())
+        except BaseException:
+            with suppress(OSError):
+                making.unlink(missing_ok=True)
+            raise
+
+    def trim(self, keep: Retention, now: float) -> int:
+        """Remove the oldest files of this broker beyond what is to be kept; how many went."""
+        if not keep.is_limited:
+            return 0
+        run, broker, _ = self._owner
+        pattern = f"date=*/broker={_segment(broker)}/[0-9]*{SUFFIX}"
+        with _telling("trim", self._home):
+            files = sorted(self._home.glob(pattern), key=lambda path: path.name)
+            return trim(files, keep, now, self._replace, (run, broker))
+
+    def _replace(self, path: Path, row: Row) -> None:
+        """Put a file with one row in the place of another."""
+        making = path.with_name(f".{path.name}{_MAKING}")
+        table = arrow.to_table([row], self._metadata)
+        self._make(making, lambda file: arrow.write_rows(table, file))
+        making.replace(path)
+        self._sync_folder(path.parent)
 
     def _sync_folder(self, folder: Path) -> None:
         """A new name survives a power cut only when its folder has been written, too."""
