@@ -107,7 +107,11 @@ class ChoiceSpoiler:
             for meter in meters.values():
                 meter.parts = [
                     Counted(
-                        self._some(COSTS), *(self._some(COUNTS) for _ in range(4)), {"identity": 5}
+                        seconds=self._some(COSTS),
+                        flooded=self._some(COUNTS),
+                        wanted=self._some(COUNTS),
+                        wanted_bytes=self._some(COUNTS),
+                        said={"identity": self._some(COUNTS)},
                     )
                 ]
                 meter.hold = Hold(self._some(COSTS), self._time(now))
