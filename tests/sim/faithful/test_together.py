@@ -24,6 +24,7 @@ FOUND = {
     67: "counts that were spoilt came back when their time had come",
     107: "a negative cost that was spoilt moved a link to and fro for ever",
     115: "a broker that was locked looked at its counts only when it was free again",
+    304: "a swap waited for edges of its ring to tell, for longer than was waited for it",
     243: "a spoilt size of messages was counted with",
 }
 """Seeds that have failed, and why."""

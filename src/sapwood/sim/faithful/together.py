@@ -161,6 +161,11 @@ class LoadedRun(SwapRun):
             at = self.kernel.now + self._random.uniform(0.0, self.course.seconds)
             self.kernel.at(at, self._break)
 
+    def _is_answered(self) -> bool:
+        """A swap whose ring floods in parts waits until it is told, for its time at most."""
+        brokers = self.network.brokers.values()
+        return super()._is_answered() and all(one.swapping.proposal is None for one in brokers)
+
     def _break(self) -> None:
         links = sorted(carrying(self.network))
         if links:
