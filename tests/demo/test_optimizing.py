@@ -32,7 +32,6 @@ DECISION = {
     "cost_new": 2.0,
     "gain": 280.0,
     "sigma": 11.0,
-    "reason": "",
 }
 
 

@@ -38,10 +38,10 @@ LONG_SECONDS: Final = (0.01, 0.06)
 SHORT_SECONDS: Final = (0.001, 0.01)
 """The same over a link that is dialled later."""
 
-STILL_SECONDS: Final = 12.0
+STILL_SECONDS: Final = 25.0
 """After so long without a change the tree is taken for settled."""
 
-SECONDS_MAX: Final = 120.0
+SECONDS_MAX: Final = 180.0
 """Longest time until then."""
 
 LOOK_SECONDS: Final = 1.0
@@ -50,8 +50,8 @@ CALM_SECONDS: Final = 4.0
 OPTIMIZATION: Final = OptimizationSettings(
     mode="on",
     period_seconds=2.0,
-    window_min_seconds=6.0,
-    window_max_seconds=30.0,
+    window_min_seconds=15.0,
+    window_max_seconds=60.0,
     gain_min=5.0,
     theta=0.05,
     changes_per_minute=30.0,
@@ -249,8 +249,9 @@ class OptimizingRun:
 
         # What a look finds has happened since the one before.
         begun = min(times) - 2 * LOOK_SECONDS
+        before = [cost for at, cost in self._costs[2:] if at < begun]
         return Optimized(
-            cost_before=mean([cost for at, cost in self._costs[2:] if at < begun]),
+            cost_before=mean(before or [self._costs[0][1]]),
             cost_after=mean([cost for at, cost in self._costs if at > settled]),
             latency_before=1000 * median([took for at, took in self._latencies if at < begun]),
             latency_after=1000 * median([took for at, took in self._latencies if at > settled]),
@@ -290,13 +291,13 @@ def changes_of(statuses: Mapping[str, dict[str, Any]]) -> dict[str, str]:
     found = {}
     for status in statuses.values():
         for one in status["optimization"]["decisions"]:
-            if one["outcome"] == "completed":
+            if one.get("outcome") == "completed":
                 found[one["change"]] = (
                     f"{one['mover']} leaves {one['middle']} for {one['onto']}: "
                     f"{one['moved']:.1f} notifications/s, {one['alone']:.1f} of them only between "
                     f"the two; link {one['cost_old']:.1f} → {one['cost_new']:.1f} ms, gain "
                     f"{one['gain']:.0f} ± {one['sigma']:.0f} ms/s"
-                    + (f" ({one['reason']})" if one["reason"] else "")
+                    + (f" ({one['reason']})" if one.get("reason") else "")
                 )
     return found
 
