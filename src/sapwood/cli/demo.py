@@ -50,6 +50,13 @@ def demo(
     trace: Annotated[
         Path | None, typer.Option(help="Keep the traces in this directory.", metavar="DIR")
     ] = None,
+    optimize: Annotated[
+        bool,
+        typer.Option(
+            "--optimize",
+            help="Instead of faults: a random tree over long links makes itself cheaper.",
+        ),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the verdict as one JSON object.")
     ] = False,
@@ -70,8 +77,38 @@ def demo(
             directory = Path(stack.enter_context(temporary))
         else:
             directory = _empty(trace)
+        if optimize:
+            return _optimize(brokers, directory, wishes)
         outcome = _perform(options, directory, wishes)
         return _judge(directory, outcome, wishes)
+
+
+def _optimize(brokers: int, directory: Path, wishes: _Wishes) -> int:
+    """A random tree makes itself cheaper; the traces say whether anybody noticed."""
+    import asyncio
+    import time
+
+    from sapwood.demo.judgement import judge
+    from sapwood.demo.optimizing import OptimizingRun, described
+
+    if brokers < 3:
+        raise typer.BadParameter(f"--brokers is {brokers}; wanted at least 3 to move a link")
+    say = notice if wishes.as_json else _say
+    began = time.monotonic()
+    shown = OptimizingRun(
+        brokers, directory, lambda text: say(f"{time.monotonic() - began:6.1f} s  {text}"), 1, 60.0
+    )
+    try:
+        found = asyncio.run(shown.run())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+    judgement = judge(shown.trace_directory, notice)
+    if wishes.as_json:
+        print_json({**judgement.counts, "spark": judgement.spark is not None, "tree": found})
+    else:
+        print("\n".join(["The tree has made itself cheaper:", *described(found)]))
+        print(_summary(judgement))
+    return ExitStatus.DONE if judgement.is_correct and found.is_cheaper else ExitStatus.NO
 
 
 def _losses(inject: str | None) -> int:

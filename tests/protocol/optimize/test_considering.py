@@ -112,7 +112,7 @@ def test_room_has_its_price() -> None:
 
 def test_ways_to_make_room_are_found_the_cheapest_first() -> None:
     idle = Seen(told(), 2.0, 0.0, 0)
-    usual = view()
+    usual = view(limits={"window_max_seconds": 80.0})
     neighbours = {**usual.neighbours, "d": idle}
     found = consider(
         usual._replace(neighbours=neighbours, pair_cost=lambda one, other: 2.0, is_full=True)
@@ -120,6 +120,18 @@ def test_ways_to_make_room_are_found_the_cheapest_first() -> None:
     assert found.rooms[0] == Room(0.0, "a", "b")
     assert Room(0.0, "d", "b") in found.rooms
     assert [room.loss for room in found.rooms] == sorted(room.loss for room in found.rooms)
+
+
+def test_whoever_was_not_counted_for_long_may_not_be_idle_and_makes_no_room() -> None:
+    """40 of 600 seconds without anything: what moving it would lose is not known."""
+    idle = Seen(told(), 2.0, 0.0, 0)
+    usual = view(limits={"window_max_seconds": 600.0})
+    neighbours = {**usual.neighbours, "d": idle}
+    found = consider(
+        usual._replace(neighbours=neighbours, pair_cost=lambda one, other: 2.0, is_full=True)
+    )
+    assert [room.mover for room in found.rooms if room.mover == "d"] == []
+    assert Room(0.0, "a", "b") in found.rooms
 
 
 def test_what_is_not_allowed_is_not_thought_of() -> None:

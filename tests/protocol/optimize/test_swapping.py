@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from protocol.optimize.middle import Middle, decision
+from protocol.optimize.middle import Middle, decision, told
 from sapwood.protocol.effects import Effect, Send
 from sapwood.protocol.events import LinkDown
 from sapwood.protocol.optimize.messages import (
@@ -77,11 +77,11 @@ def test_both_others_are_asked_and_then_the_exchange_begins() -> None:
 @pytest.mark.parametrize("source", ["a", "b"])
 def test_if_one_refuses_both_are_told_and_it_is_left_for_longer_each_time(source: str) -> None:
     middle, _ = proposing()
-    effects = middle.tell(source, SwapAnswer("v.1/s1", "locked"))
+    effects = middle.tell(source, SwapAnswer("v.1/s1", "undialable"))
     cancelled = SwapCancelled("v.1/s1")
     assert effects == [Send("a", cancelled), Send("b", cancelled)]
     (found,) = middle.broker.swapping.decisions
-    assert (found.outcome, found.reason) == ("refused", f"{source}: locked")
+    assert (found.outcome, found.reason) == ("refused", f"{source}: undialable")
     backoff = middle.broker.swapping.backoffs["a", "b"]
     assert (backoff.until, backoff.periods) == (middle.now + 20.0, 2)
     middle.pass_on("a", 400, x=1)
@@ -89,8 +89,58 @@ def test_if_one_refuses_both_are_told_and_it_is_left_for_longer_each_time(source
     assert not any(isinstance(one.message, SwapPropose) for one in again if isinstance(one, Send))
     proposals = said(middle.wait(14.0))
     assert [one.destination for one in proposals if isinstance(one, Send)] == ["a", "b"]
-    middle.tell(source, SwapAnswer("v.1/s2", "locked"))
+    middle.tell(source, SwapAnswer("v.1/s2", "undialable"))
     assert middle.broker.swapping.backoffs["a", "b"].periods == 4
+
+
+def test_whoever_is_locked_is_asked_again_in_the_next_period() -> None:
+    """That says nothing of the swap: it is not left for longer, and costs none of the changes."""
+    middle, _ = proposing()
+    tokens = middle.broker.swapping.tokens
+    for number in range(1, 4):
+        middle.tell("a", SwapAnswer(f"v.1/s{number}", "locked"))
+        backoff = middle.broker.swapping.backoffs["a", "b"]
+        assert (backoff.until, backoff.periods) == (middle.now + 5.0, 1)
+        assert middle.broker.swapping.tokens >= tokens
+        waited = 0.0
+        while middle.broker.swapping.proposal is None:
+            middle.wait(0.5)
+            waited += 0.5
+        assert 5.0 <= waited <= 12.5
+
+
+def test_a_swap_that_is_only_proposed_gives_way_to_one_that_gains_more() -> None:
+    middle, _ = proposing()
+    (own,) = middle.broker.swapping.decisions
+    assert asked(middle, gain=own.gain - 1) == [Send("a", SwapAnswer("a.1/s1", "locked"))]
+    assert own.outcome == "proposed"
+    cancelled = SwapCancelled("v.1/s1")
+    assert asked(middle, gain=own.gain + 1) == [
+        Send("a", cancelled),
+        Send("b", cancelled),
+        Send("a", SwapAnswer("a.1/s1")),
+    ]
+    assert (own.outcome, own.reason) == ("refused", "a better one came")
+    assert middle.broker.swapping.proposal is None
+    assert middle.broker.swapping.promise is not None
+
+
+def test_a_swap_that_was_agreed_to_gives_way_to_nothing() -> None:
+    middle, _ = proposing()
+    middle.tell("b", SwapAnswer("v.1/s1"))
+    middle.tell("a", SwapAnswer("v.1/s1"))
+    assert asked(middle, gain=1e5) == [Send("a", SwapAnswer("a.1/s1", "locked"))]
+
+
+def test_what_room_costs_is_known_from_whoever_has_none() -> None:
+    """Else it would be asked again and again."""
+    middle, _ = proposing()
+    middle.tell("b", SwapAnswer("v.1/s1", "full", 1e5))
+    assert middle.broker.surroundings.told["b"].message.slot_price == 1e5
+    assert said(middle.wait(20.0)) == []
+    (proposed, _) = said(middle.tell("b", told()))
+    assert isinstance(proposed, Send)
+    assert isinstance(proposed.message, SwapPropose), "as soon as there is room"
 
 
 def test_nobody_is_waited_for_for_ever() -> None:
@@ -197,7 +247,9 @@ def test_too_many_changes_are_refused() -> None:
     middle = Middle(changes_burst=1)
     asked(middle)
     middle.tell("a", SwapCancelled("a.1/s1"))
-    assert asked(middle, change="a.1/s2") == [Send("a", SwapAnswer("a.1/s2", "rate"))]
+    assert asked(middle, change="a.1/s2") == [Send("a", SwapAnswer("a.1/s2"))], "none was made"
+    middle.broker.swapping.promise = None
+    assert asked(middle, change="a.1/s3") == [Send("a", SwapAnswer("a.1/s3", "rate"))]
 
 
 def test_a_busy_broker_takes_nobody() -> None:
@@ -228,6 +280,10 @@ def test_room_is_made_by_whoever_is_paid_for_it() -> None:
     assert [type(one) for one in proposals] == [SwapPropose, SwapPropose]
     (found,) = middle.broker.swapping.decisions
     assert (found.mover, found.onto, found.reason) == ("b", "c", "to make room for a")
+    middle.bring(LinkDown("b"))
+    slots = middle.broker.surroundings.slots
+    assert (slots("a", middle.now), slots("c", middle.now)) == (1, 0), "it is for whoever paid"
+    assert slots("c", middle.now + 41.0) == 1
 
 
 # Faults

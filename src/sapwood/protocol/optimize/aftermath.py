@@ -104,6 +104,7 @@ class Aftermath(Counting):
             is_meant = decision.onto == source and decision.change == message.change
             if is_meant and decision.gain_seen is None and decision.outcome == "completed":
                 decision.gain_seen = message.gain
+                self._surroundings.in_use(decision.mover, source, message.link_cost, now)
                 self.gain_seen += message.gain
                 if message.gain >= decision.gain / 2 or decision.gain <= 0:
                     self.strikes.pop(source, None)

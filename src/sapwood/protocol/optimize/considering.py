@@ -97,11 +97,10 @@ def consider(view: View) -> Considered:
                 if is_worth_knowing or (view.is_full and other.told.slots > 0):
                     probes.append((decision.score, mover, onto))
                 continue
-            if other.told.slots > 0:
+            if other.told.slots > 0 and _is_loss_known(view, judged):
                 rooms.append(Room(max(0.0, -decision.score), mover, onto))
-            elif other.told.slot_price is None:
-                continue
-            if not is_counted:
+            has_room = other.told.slots > 0 or other.told.slot_price is not None
+            if not is_counted or not has_room:
                 continue
             if closest is None or decision.score > closest.score:
                 closest = decision
@@ -170,6 +169,16 @@ def _decision(
         price=price,
         threshold=max(settings.gain_min, change_cost / settings.payback_seconds),
     )
+
+
+def _is_loss_known(view: View, judged: Judged) -> bool:
+    """Whether room may be made by a swap.
+
+    Of a mover for which little was counted it is not known what that would lose, unless it was so
+    for long: then it is idle.
+    """
+    is_long = judged.decision.window >= view.settings.window_max_seconds / 2
+    return judged.counted >= COUNT_MIN or is_long
 
 
 def _pays(view: View, decision: Decision) -> bool:

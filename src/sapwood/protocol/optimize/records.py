@@ -18,6 +18,8 @@ class Proposal(msgspec.Struct):
     agreed: list[str] = []
     is_begun: bool = False
     """Whether the exchange was asked for."""
+    weight: float = 0.0
+    """What it gains, or what the swap does that it makes room for: less gives way to more."""
 
 
 class Promise(msgspec.Struct):

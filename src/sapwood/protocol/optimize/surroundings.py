@@ -45,6 +45,9 @@ PROBES_MAX: Final = 32
 FAILED_PERIODS: Final = 16
 """How many periods nobody is asked again about a link that could not be measured."""
 
+RESERVED_PERIODS: Final = 4
+"""How many periods room is kept for whoever has paid for it: it asks again in the next one."""
+
 NEWS_SHARE: Final = 0.1
 """A cost that has changed by more than this share is told at once."""
 
@@ -68,6 +71,13 @@ class Room(NamedTuple):
     loss: float
     mover: str
     onto: str
+
+
+class Reserved(NamedTuple):
+    """Room that was made for somebody: others are told that there is none."""
+
+    middle: str
+    until: float
 
 
 class Told(msgspec.Struct):
@@ -120,6 +130,8 @@ class Surroundings(Machine):
         """The last measured costs of processing."""
         self.rooms: list[Room] = []
         """Ways to make room for another link here, the cheapest first."""
+        self.reserved = Reserved("", float("-inf"))
+        """For whom the room is that was made last, and until when."""
         self.told: dict[str, Told] = {}
         """By neighbour: what it said last."""
         self.said: dict[str, Told] = {}
@@ -232,11 +244,22 @@ class Surroundings(Machine):
         """The cheapest way to make room that leaves a neighbour alone."""
         return next((one for one in self.rooms if neighbour not in one[1:]), None)
 
-    def _news(self, neighbour: str) -> Neighbourhood:
+    def reserve(self, middle: str, now: float) -> None:
+        """Room is made for a swap of this neighbour: keep it until that can have been made."""
+        self.reserved = Reserved(middle, now + RESERVED_PERIODS * self.settings.period_seconds)
+
+    def slots(self, middle: str, now: float) -> int:
+        """How many links may be added here by swaps of a neighbour."""
+        free = self.settings.degree_max - len(self.core.neighbours.tree())
+        lasts = RESERVED_PERIODS * self.settings.period_seconds
+        is_kept = not is_due(self.reserved.until, now, lasts)
+        return max(0, free - (is_kept and self.reserved.middle != middle))
+
+    def _news(self, neighbour: str, now: float) -> Neighbourhood:
         """What a neighbour is told; room is made without that one."""
         room = self.room(neighbour)
         settings, degree = self.settings, len(self.core.neighbours.tree())
-        slots = max(0, settings.degree_max - degree)
+        slots = self.slots(neighbour, now)
         return Neighbourhood(
             self.processing,
             self.utilisation,
@@ -257,7 +280,7 @@ class Surroundings(Machine):
         for name, one in self.core.neighbours.items():
             if not self.takes_part(name) or one.is_withheld:
                 continue
-            said, news = self.said.get(name), self._news(name)
+            said, news = self.said.get(name), self._news(name, now)
             is_new = said is None or _is_news(said.message, news)
             if is_new or (said is not None and is_due(said.at + seconds, now, seconds)):
                 self.said[name] = Told(news, now)
@@ -278,6 +301,12 @@ class Surroundings(Machine):
             self.counts["ignored"] += 1
         return []
 
+    def no_room(self, name: str, price: float | None) -> None:
+        """A neighbour has no room, and says what making some would cost: it said so later."""
+        told = self.told.get(name)
+        if told is not None and (price is None or self._is_cost(price)):
+            told.message = msgspec.structs.replace(told.message, slots=0, slot_price=price)
+
     def known(self, name: str, now: float) -> Neighbourhood | None:
         """What a neighbour told, if that is not too long ago."""
         told = self.told.get(name)
@@ -295,7 +324,9 @@ class Surroundings(Machine):
     def pair_cost(self, one: str, other: str, now: float) -> float | None:
         """What a link between two neighbours would cost, without what zones add."""
         known = self.heard.get(_pair(one, other))
-        return known.cost if known is not None and is_fresh(known, now, self.settings) else None
+        if known is None or not self._is_cost(known.cost):
+            return None
+        return known.cost if is_fresh(known, now, self.settings) else None
 
     # Asking
 
@@ -332,11 +363,19 @@ class Surroundings(Machine):
             self.counts["unmeasured" if message.error else "ignored"] += 1
             self._fail(pair, now)
             return []
+        self._hear(pair, PairCost(message.cost, now, message.linked))
+        return []
+
+    def in_use(self, one: str, other: str, cost: float, now: float) -> None:
+        """A link that was made costs so much in use: that is worth more than what was told."""
+        if self._is_cost(cost):
+            self._hear(_pair(one, other), PairCost(cost, now, True))
+
+    def _hear(self, pair: tuple[str, str], cost: PairCost) -> None:
         self.heard.pop(pair, None)
-        self.heard[pair] = PairCost(message.cost, now, message.linked)
+        self.heard[pair] = cost
         while len(self.heard) > PAIRS_MAX:
             del self.heard[next(iter(self.heard))]
-        return []
 
     def _fail(self, pair: tuple[str, str], now: float) -> None:
         self.failed[pair] = now + FAILED_PERIODS * self.settings.period_seconds
@@ -403,7 +442,11 @@ class Surroundings(Machine):
         """A neighbour is not in the tree any more; what its link cost is remembered."""
         self.said.pop(neighbour, None)
         self.told.pop(neighbour, None)
-        return []
+        return self._tell_all(now)
+
+    def link_thawed(self, neighbour: str, now: float) -> list[Effect]:
+        """A change of the tree has ended here: there may be room, or none any more."""
+        return self._tell_all(now)
 
     def neighbour_gone(self, neighbour: str, now: float) -> list[Effect]:
         """There is no link any more."""

@@ -13,6 +13,7 @@ enough. Whatever is agreed ends at a time, so that nobody waits for ever for one
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import isfinite
 from typing import Any, Final
 from zlib import crc32
 
@@ -27,6 +28,7 @@ from sapwood.protocol.optimize.considering import Part, Seen, View, consider, ju
 from sapwood.protocol.optimize.costs import is_cost
 from sapwood.protocol.optimize.decision import DECISIONS_MAX, Decision, DecisionOutcome, is_sound
 from sapwood.protocol.optimize.messages import (
+    Neighbourhood,
     Refusal,
     SwapAnswer,
     SwapCancelled,
@@ -54,6 +56,12 @@ REQUESTS: Final = 1_000_000
 BACKOFF_FIRST: Final = 2
 BACKOFF_LAST: Final = 64
 """Periods for which a swap that was refused is not proposed again: the first time, and at most."""
+
+BUSY_PERIODS: Final = 0.5
+"""The same where a broker takes part in another change, or has made room: that is soon over."""
+
+BUSY: Final = ("locked", "rate")
+"""Refusals that say nothing of the swap itself."""
 
 BACKOFFS_MAX: Final = 256
 
@@ -95,6 +103,7 @@ class Swapping(Aftermath):
             SwapAnswer: self._answered,
             SwapCancelled: self._cancelled,
             SwapDone: self._done,
+            Neighbourhood: self._told_of_room,
         }
 
     # Time
@@ -120,6 +129,7 @@ class Swapping(Aftermath):
         if is_due(self.decide_at, now, 2 * period):
             is_first = self.decide_at == float("-inf")
             self.decide_at = now + period * self._jitter()
+            self.traffic.turn(now, self.settings.window_max_seconds)
             self._collect(now)
             self._mend(now)
             self.decisions = [one for one in self.decisions if is_sound(one)][-DECISIONS_MAX:]
@@ -150,11 +160,15 @@ class Swapping(Aftermath):
     @property
     def is_locked(self) -> bool:
         """Whether this broker takes part in a change already."""
+        return self.proposal is not None or self._is_taken
+
+    @property
+    def _is_taken(self) -> bool:
+        """Whether it takes part in a change that is not its own."""
         if self.promise is not None and self.promise.is_done:
             self.promise = None
         return (
-            self.proposal is not None
-            or self.promise is not None
+            self.promise is not None
             or self._turning.ring is not None
             or self._restoration.is_active
         )
@@ -171,6 +185,10 @@ class Swapping(Aftermath):
             return False
         self.tokens -= 1
         return True
+
+    def _give_token(self) -> None:
+        """Nothing came of a change: it does not count among those that this broker may make."""
+        self.tokens += 1
 
     # Deciding
 
@@ -260,7 +278,8 @@ class Swapping(Aftermath):
         decision.outcome = "proposed"
         self._keep(decision)
         request = -(REQUESTS + self.count)
-        self.proposal = Proposal(decision, request, now + ANSWER_SECONDS)
+        until = now + ANSWER_SECONDS
+        self.proposal = Proposal(decision, request, until, weight=decision.gain)
         pay = max(0.0, decision.score + decision.price - decision.threshold)
         effects: list[Effect] = []
         for name, other in ((decision.mover, decision.onto), (decision.onto, decision.mover)):
@@ -303,18 +322,34 @@ class Swapping(Aftermath):
 
     def _proposed(self, source: str, message: SwapPropose, now: float) -> list[Effect]:
         """The middle asks whether this broker takes part in a swap."""
-        refusal, price = self._refusal(source, message, now)
-        effects: list[Effect] = [Send(source, SwapAnswer(message.change, refusal, price))]
+        gives_way = self._is_outweighed(message)
+        refusal, price = self._refusal(source, message, now, gives_way=gives_way)
+        effects: list[Effect] = []
+        if gives_way and not refusal:
+            effects += self._end_proposal("refused", "a better one came", now, is_soon=True)
+        effects.append(Send(source, SwapAnswer(message.change, refusal, price)))
         if not refusal:
             self.promise = Promise(message, source, now + SWAP_SECONDS)
             return effects
         self.counts[f"refused {refusal}"] += 1
         if refusal == "full" and price is not None and price <= message.pay:
-            effects += self._make_room(source, now)
+            effects += self._make_room(source, message.gain, now)
         return effects
 
+    def _is_outweighed(self, message: SwapPropose) -> bool:
+        """Whether a swap of one's own is only proposed, and gains less.
+
+        Where all propose at the same time everybody would find everybody locked, again and again.
+        So the best swap of all that are in each other's way is made.
+        """
+        proposal = self.proposal
+        if proposal is None or proposal.is_begun or not isfinite(message.gain):
+            return False
+        own = (proposal.weight, proposal.decision.change)
+        return (message.gain, message.change) > own and not self._is_taken
+
     def _refusal(
-        self, middle: str, message: SwapPropose, now: float
+        self, middle: str, message: SwapPropose, now: float, *, gives_way: bool
     ) -> tuple[Refusal, float | None]:
         """Why this broker does not take part, if so; and what room would cost, if there is none."""
         core, settings = self.core, self.settings
@@ -323,7 +358,7 @@ class Swapping(Aftermath):
             return "forbidden", None
         if settings.mode != "on":
             return "observe", None
-        if self.is_locked:
+        if self.is_locked and not gives_way:
             return "locked", None
         if core.id in settings.pinned or other in settings.pinned or middle in settings.pinned:
             return "pinned", None
@@ -336,7 +371,7 @@ class Swapping(Aftermath):
     def _limit(self, middle: str, message: SwapPropose, now: float) -> tuple[Refusal, float | None]:
         """Whether the limits of this broker allow a swap that is possible."""
         if message.onto == self.core.id:
-            if len(self.core.neighbours.tree()) >= self.settings.degree_max:
+            if not self._surroundings.slots(middle, now):
                 room = self._surroundings.room(middle)
                 return "full", None if room is None else room.loss
             if self._is_too_much(message):
@@ -354,7 +389,7 @@ class Swapping(Aftermath):
         more = max(0.0, message.moved - message.joint) * each
         return self._surroundings.utilisation + more > self.settings.utilisation_max
 
-    def _make_room(self, middle: str, now: float) -> list[Effect]:
+    def _make_room(self, middle: str, weight: float, now: float) -> list[Effect]:
         """Somebody pays for room: make a swap that is not worth it by itself."""
         room = self._surroundings.room(middle)
         self._collect(now)
@@ -367,7 +402,11 @@ class Swapping(Aftermath):
         if judged is None or not judged.is_known or not view.allowed(room.mover, room.onto):
             return []
         self.left = max(1, self.left)
-        return self._propose(judged.decision, now, f"to make room for {middle}")
+        self._surroundings.reserve(middle, now)
+        effects = self._propose(judged.decision, now, f"to make room for {middle}")
+        if self.proposal is not None:
+            self.proposal.weight = weight
+        return effects
 
     def _answered(self, source: str, message: SwapAnswer, now: float) -> list[Effect]:
         """One of both others agrees, or does not."""
@@ -380,10 +419,24 @@ class Swapping(Aftermath):
         if message.reason:
             self.counts[f"answered {message.reason}"] += 1
             is_paid = message.reason == "full" and message.price is not None
-            return self._close("refused", f"{source}: {message.reason}", now, is_soon=is_paid)
+            if message.reason == "full":
+                self._surroundings.no_room(source, message.price)
+            is_soon = is_paid or message.reason in BUSY
+            return self._close("refused", f"{source}: {message.reason}", now, is_soon=is_soon)
         if source not in proposal.agreed:
             proposal.agreed.append(source)
         return self._begin(proposal, now) if len(proposal.agreed) == 2 else []
+
+    def _told_of_room(self, source: str, message: Neighbourhood, now: float) -> list[Effect]:
+        """There is room where there was none: whoever waited for it, and paid, need not wait."""
+        waiting = [pair for pair in self.backoffs if pair[1] == source]
+        if message.slots <= 0 or not waiting or not self.settings.is_on:
+            return []
+        for pair in waiting:
+            del self.backoffs[pair]
+        self.left = max(1, self.left)
+        self._collect(now)
+        return self._decide(now)
 
     def _begin(self, proposal: Proposal, now: float) -> list[Effect]:
         """Both agree: let the exchange begin. The one with the new link and this one begin it."""
@@ -409,8 +462,8 @@ class Swapping(Aftermath):
         is_meant = promise is not None and promise.middle == source
         if promise is None or not is_meant or promise.proposed.change != message.change:
             return []
-        if self._turning.ring is None:
-            self.promise = None
+        self.promise = None
+        self._give_token()
         return []
 
     # The end
@@ -428,7 +481,14 @@ class Swapping(Aftermath):
     def _close(
         self, outcome: DecisionOutcome, reason: str, now: float, *, is_soon: bool = False
     ) -> list[Effect]:
-        """A proposal has come to its end."""
+        """A proposal has come to its end: go on with the next best, without measuring anew."""
+        effects = self._end_proposal(outcome, reason, now, is_soon=is_soon)
+        self._collect(now)
+        return [*effects, *self._decide(now)]
+
+    def _end_proposal(
+        self, outcome: DecisionOutcome, reason: str, now: float, *, is_soon: bool = False
+    ) -> list[Effect]:
         proposal, self.proposal = self.proposal, None
         if proposal is None:
             return []
@@ -438,24 +498,25 @@ class Swapping(Aftermath):
         effects: list[Effect] = self._recorded(decision)
         if outcome == "completed":
             self.gain_predicted += decision.gain
-            return [*effects, *self._go_on(now)]
+            return effects
         for name in (decision.mover, decision.onto):
             if self.core.neighbours.is_in_tree(name):
                 effects.append(Send(name, SwapCancelled(decision.change)))
-        pair = (decision.mover, decision.onto)
+        if outcome == "refused":
+            self._give_token()
+        self._back_off((decision.mover, decision.onto), now, is_soon=is_soon)
+        return effects
+
+    def _back_off(self, pair: tuple[str, str], now: float, *, is_soon: bool) -> None:
+        """Do not propose a swap again for a while: longer each time, unless that is soon over."""
         before = self.backoffs.pop(pair, None)
         periods = BACKOFF_FIRST if before is None else min(BACKOFF_LAST, 2 * before.periods)
+        wait = BUSY_PERIODS if is_soon else periods
         if is_soon:
-            periods = 1
-        self.backoffs[pair] = Backoff(now + periods * self.settings.period_seconds, periods)
+            periods = BACKOFF_FIRST // 2 if before is None else before.periods
+        self.backoffs[pair] = Backoff(now + wait * self.settings.period_seconds, periods)
         while len(self.backoffs) > BACKOFFS_MAX:
             del self.backoffs[next(iter(self.backoffs))]
-        return [*effects, *self._go_on(now)]
-
-    def _go_on(self, now: float) -> list[Effect]:
-        """Go on with the next best, without measuring anew."""
-        self._collect(now)
-        return self._decide(now)
 
     # Looking
 

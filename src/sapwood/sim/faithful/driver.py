@@ -90,6 +90,8 @@ class VirtualDriver:
         self.routes: dict[tuple[str, str], Route] = {}
         self.on_effect = on_effect
         """Gets every effect that is not about connections."""
+        self.watch: Callable[[Host], None] | None = None
+        """Is called after every event of a machine, when all is done that it asked for."""
         self.connections = 0
         """How many connections there were so far."""
         self._delay = delay
@@ -150,6 +152,8 @@ class VirtualDriver:
                 self.on_effect(host, effect)
         if host.is_up:
             self._schedule(host)
+        if self.watch is not None:
+            self.watch(host)
 
     # Time
 

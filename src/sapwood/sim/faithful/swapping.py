@@ -66,12 +66,12 @@ def draw_settings(seed: int) -> OptimizationSettings:
 class SwapRun(CourseRun):
     """One course without faults, in which brokers move links by themselves."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, **config: Any) -> None:
         course = draw_course(seed)
         course = course._replace(
             pace=min(course.pace, 0.1), seconds=10.0, wishes=course.wishes[: seed % 3]
         )
-        super().__init__(course, optimization=draw_settings(seed))
+        super().__init__(course, optimization=draw_settings(seed), **config)
 
     def _is_answered(self) -> bool:
         return super()._is_answered() and self.kernel.now > self._until + REST_SECONDS

@@ -197,7 +197,7 @@ class CourseRun:
         """Everything that is wrong; nothing if it is all right."""
         network, course = self.network, self.course
         for name in course.joins:
-            network.add_broker(name, course.joins[name], is_hidden=name in course.hidden)
+            self._add_broker(name)
         if not network.driver.run_until(self._is_formed, FORM_SECONDS):
             return [f"no tree within {FORM_SECONDS} s"]
         network.driver.run(SETTLE_SECONDS)
@@ -205,22 +205,34 @@ class CourseRun:
         for name in course.joins:
             session = f"C{name[1:]}.1"
             network.connect(session, name)
-            network.subscribe(session, "all", "n >= 0")
+            network.subscribe(session, "all", self._interest(name))
         network.driver.run(SETTLE_SECONDS)
-        start = self.kernel.now
-        self._until = start + course.seconds
-        for session in network.clients:
-            self.kernel.at(start, self._publish, session)
-        for wish in course.wishes:
-            self.kernel.at(start + wish.at, self._wish, wish)
-        for deed in course.deeds:
-            self.kernel.at(start + deed.at, self._do, deed)
+        self._start()
         self.kernel.run(self._until)
         if not network.driver.run_until(self._is_answered, ANSWER_SECONDS):
             return ["not all requests are answered"]
         network.driver.run(SETTLE_SECONDS)
         network.driver.run_until(network.has_no_waves, WAVE_SECONDS)
         return list(self._judge())
+
+    def _add_broker(self, name: str) -> None:
+        course = self.course
+        self.network.add_broker(name, course.joins[name], is_hidden=name in course.hidden)
+
+    def _interest(self, name: str) -> str:
+        """What the client of a broker wants from the beginning on."""
+        return "n >= 0"
+
+    def _start(self) -> None:
+        """The tree is there and clients have subscribed: let the course begin."""
+        course, start = self.course, self.kernel.now
+        self._until = start + course.seconds
+        for session in self.network.clients:
+            self.kernel.at(start, self._publish, session)
+        for wish in course.wishes:
+            self.kernel.at(start + wish.at, self._wish, wish)
+        for deed in course.deeds:
+            self.kernel.at(start + deed.at, self._do, deed)
 
     def _is_formed(self) -> bool:
         tree, nodes = carrying(self.network), self.network.nodes

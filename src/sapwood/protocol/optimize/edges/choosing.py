@@ -128,10 +128,14 @@ class Choosing(Machine):
     def _heard(self, source: str, message: Subscribe | Unsubscribe, now: float) -> list[Effect]:
         self.heard[source] += 1
         size = len(CODEC.encode(message))
-        if not 0 < self.message_bytes <= MESSAGE_BYTES_MAX:  # no number, or an absurd one
-            self.message_bytes = MESSAGE_BYTES
+        self._mend_size()
         self.message_bytes += SMOOTHING * (size - self.message_bytes)
         return []
+
+    def _mend_size(self) -> None:
+        """A size that is no number, or an absurd one, is from a fault."""
+        if not 0 < self.message_bytes <= MESSAGE_BYTES_MAX:
+            self.message_bytes = MESSAGE_BYTES
 
     # Time
 
@@ -149,6 +153,7 @@ class Choosing(Machine):
             return []
         seconds = now - self.counted_at
         self.counted_at = now
+        self._mend_size()
         self._note_switches(now)
         if 0 < seconds < math.inf:
             self._count(seconds)
@@ -204,7 +209,7 @@ class Choosing(Machine):
         most = min(PARTS_MAX, max(1, round(self._settings.window_seconds / seconds)))
         for meters in (self.inward, self.outward):
             for meter in meters.values():
-                del meter.parts[:-most]
+                meter.parts = [one for one in meter.parts[-most:] if one.is_sound]
         self.heard.clear()
         core.wishes.clear()
 

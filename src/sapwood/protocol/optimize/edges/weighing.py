@@ -31,6 +31,13 @@ class Counted(msgspec.Struct):
     said: dict[str, int] = {}
     """By way of telling: messages about wishes."""
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether this can have been counted: else a fault has spoilt it."""
+        numbers = (self.flooded, self.flooded_bytes, self.wanted, self.wanted_bytes)
+        is_time = type(self.seconds) in (int, float) and 0 < self.seconds < math.inf
+        return is_time and all(type(one) is int and one >= 0 for one in numbers)
+
     def add(self, other: Counted) -> None:
         """Count what was counted in another time, too."""
         self.seconds += other.seconds
