@@ -118,7 +118,7 @@ def test_ticks_come_regularly_without_a_deadline(monkeypatch: pytest.MonkeyPatch
     async def scenario() -> None:
         machine = Recorder()
         async with driving(machine):
-            await until(lambda: machine.events == [Tick()] * 3, "three ticks")
+            await until(lambda: [*map(type, machine.events)] == [Tick] * 3, "three ticks")
 
     run(scenario())
 
@@ -249,7 +249,7 @@ def test_the_machine_is_told_what_the_other_side_does_not_read(
                 await until(lambda: bool(machine.brought(Unsent)), "it is told")
                 told = machine.events.index(machine.brought(Unsent)[0])
                 assert machine.events[told].size > 0
-                assert machine.events[told + 1] == Tick()
+                assert isinstance(machine.events[told + 1], Tick)
                 driver.carry_out([Close(1, "over")])
                 await until(lambda: bool(machine.brought(Disconnected)), "patience is over")
             assert machine.brought(Disconnected) == [Disconnected(1, "over")]

@@ -66,6 +66,7 @@ def as_object(view: NetworkView) -> dict[str, Any]:
         "brokers": [
             msgspec.structs.asdict(one.report)
             | {"edges": [msgspec.structs.asdict(edge) for edge in one.report.edges]}
+            | {"load": msgspec.to_builtins(one.report.load)}
             for one in view.brokers
         ],
         "links": view.links,

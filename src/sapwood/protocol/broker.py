@@ -183,7 +183,6 @@ class Broker(Control):
     def _in_order(self, subscribing: Subscribing) -> tuple[Machine, ...]:
         """All machines. Refreshing is last: it compares what the others have told."""
         machines: tuple[Machine, ...] = (
-            self.turns,
             subscribing,
             self.edges,
             self.moves,
@@ -202,6 +201,7 @@ class Broker(Control):
             self.surroundings,
             self.swapping,
             self.edge_choice,
+            self.turns,
             self.audit,
         )
         if self.config.stabilization.refresh == "off":

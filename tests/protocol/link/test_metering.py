@@ -80,4 +80,13 @@ def test_spoilt_counts_begin_anew() -> None:
     metering.came(net.nodes["B1"].peers["B2"], notification("p.1", {"x": 1}), 1, 1.0)
     assert metering.latencies == Metering().latencies
     metering._before = None  # type: ignore[assignment]
-    assert isinstance(metering.look(net.nodes["B1"], net.now + 1.0), LoadReport)
+    assert metering.look(net.nodes["B1"], net.now + 1.0) is None
+    assert isinstance(metering.look(net.nodes["B1"], net.now + 2.0), LoadReport)
+
+
+def test_a_peer_that_cannot_be_looked_at_stops_no_tick() -> None:
+    """Others find that out, and mend it; nothing else may begin anew because somebody counts."""
+    net = busy()
+    node = net.nodes["B1"]
+    node.peers["B2"].channel = None  # type: ignore[assignment]
+    assert node.metering.look(node, net.now) is None

@@ -72,16 +72,24 @@ class Metering:
         self.latencies[bisect_left(LATENCY_BOUNDS, seconds)] += 1
         self.latency_seconds += seconds
 
-    def look(self, node: Node, now: float) -> LoadReport:
-        """How a node is doing now; rates are since the last look."""
+    def look(self, node: Node, now: float) -> LoadReport | None:
+        """How a node is doing now, rates since the last look; None while its state is wrong.
+
+        That is found out, and mended, by those who need it.
+        """
+        try:
+            return self._look(node, now)
+        except FAULTS:
+            self._begin()
+            return None
+
+    def _look(self, node: Node, now: float) -> LoadReport:
         frames_in = frames_out = queued = slow = 0
         for peer in node.peers.values():
             frames_in += peer.frames_in
             frames_out += peer.frames_out
             queued += peer.channel.buffered
             slow += peer.is_client and peer.channel.buffered > peer.channel.limits.buffer_bytes // 2
-        if type(self._before) is not tuple:
-            self._begin()
         seconds = max(now - past(self._looked_at, now), SECONDS_MIN)
         counts = (frames_in, frames_out)
         rates = [max(0, one - was) / seconds for one, was in zip(counts, self._before, strict=True)]
