@@ -19,14 +19,15 @@ from sapwood.filters.filter import Filter
 from sapwood.filters.ids import NotificationId
 from sapwood.filters.notification import Notification
 from sapwood.filters.values import Value
-from sapwood.protocol.durable.messages import MailboxState
+from sapwood.protocol.durable.messages import Mailbox, MailboxAnswer, MailboxState
 from sapwood.protocol.messages import Surveyed
 from sapwood.protocol.reconfigure.asking import TreeChangeEnded, TreeChangeProgress, Wish
 from sapwood.runtime import client
 from sapwood.runtime.client import Gap, Item
+from sapwood.runtime.client.durable import PAGE_BYTES
 from sapwood.runtime.client.options import Confirm
 
-__all__ = ["Bus", "DurableSubscription", "Gap", "Item", "Subscription", "connect"]
+__all__ = ["Bus", "Durable", "DurableSubscription", "Gap", "Item", "Subscription", "connect"]
 
 Result = TypeVar("Result")
 
@@ -142,6 +143,47 @@ class Subscription:
             return [self._items.popleft() for _ in range(min(most, len(self._items)))]
         self._inner.check_begun("with")
         return self._loop.call(self._inner.read(most, seconds))
+
+
+class Durable:
+    """A durable subscription by position; see `sapwood.runtime.client.Durable`."""
+
+    def __init__(self, loop: _Loop, inner: client.Durable) -> None:
+        self._loop = loop
+        self._inner = inner
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self._inner.name
+
+    def open(self, filter: Filter | str = "") -> MailboxState:
+        """Begin it, or find it; returns when the whole network knows."""
+        return self._loop.call(self._inner.open(filter))
+
+    def status(self, after: int = 0, wait: float = 0.0) -> MailboxState:
+        """How far it is; waits up to some seconds until something is behind a position."""
+        return self._loop.call(self._inner.status(after, wait))
+
+    def read(
+        self,
+        offset: client.Offset,
+        *,
+        committed: int = 0,
+        size: int = PAGE_BYTES,
+        wait: float = 0.0,
+    ) -> client.DurablePage:
+        """What is there from an offset on, up to about a size in bytes."""
+        page = self._inner.read(offset, committed=committed, size=size, wait=wait)
+        return self._loop.call(page)
+
+    def commit(self, offset: client.Offset) -> MailboxState:
+        """Everything before an offset was read."""
+        return self._loop.call(self._inner.commit(offset))
+
+    def drop(self) -> None:
+        """End it, with all that it keeps."""
+        self._loop.call(self._inner.drop())
 
 
 class DurableSubscription:
@@ -350,9 +392,17 @@ class Bus:
         """All durable subscriptions at this broker that are one's own."""
         return self._loop.call(self._inner.durables())
 
-    def drop_durable(self, name: str) -> None:
-        """End a durable subscription, with all that it keeps."""
-        self._loop.call(self._inner.durable(name).drop())
+    def durable(self, name: str) -> Durable:
+        """A durable subscription, to be read by position."""
+        return Durable(self._loop, self._inner.durable(name))
+
+    def ask_mailbox(self, asked: Mailbox) -> MailboxAnswer:
+        """Ask the broker something about durable subscriptions."""
+        return self._loop.call(self._inner.ask_mailbox(asked))
+
+    def check_durable(self) -> None:
+        """A NotDurableError if the broker does not have on disk what it accepts."""
+        self._inner.check_durable()
 
     def advertise(self, filter: Filter | str) -> str:
         """Say what will be published; returns a name under which it can be taken back."""

@@ -29,6 +29,7 @@ SpoolOption = Annotated[
     str | None,
     typer.Option("--spool", help="Keep what was accepted in memory or on disk.", metavar="WHERE"),
 ]
+Joins = Annotated[list[str] | None, typer.Option(help="A broker to link to.", metavar="URL")]
 Insecure = Annotated[
     bool, typer.Option("--insecure", help="Listen beyond this machine without TLS.")
 ]
@@ -50,9 +51,7 @@ def broker(  # noqa: PLR0913 - one parameter for each option of the command
         list[str] | None,
         typer.Option(help="Address under which others reach this broker.", metavar="ADDRESS"),
     ] = None,
-    join: Annotated[
-        list[str] | None, typer.Option(help="A broker to link to.", metavar="URL")
-    ] = None,
+    join: Joins = None,
     join_seconds: Annotated[
         float | None,
         typer.Option(help="How long a new broker tries to join; 0 for ever.", metavar="SECONDS"),

@@ -21,6 +21,7 @@ def test_nothing_was_lost_yet_and_all_kinds_are_there() -> None:
         [
             "given_up",
             "abandoned",
+            "mailbox_given_up",
             "expired",
             "held",
             "malformed",

@@ -18,7 +18,6 @@ from sapwood.errors import NotDurableError, ParameterError, RefusedError
 from sapwood.protocol.durable.settings import DurabilitySettings
 from sapwood.runtime.client import Offset, connect
 
-
 pytestmark = pytest.mark.slow  # each confirmation waits for the disk
 
 
@@ -155,5 +154,11 @@ def test_the_same_without_await(tmp_path: Path) -> None:
             assert next(found)["n"] == 7  # type: ignore[index]
             assert found.offset.position == 1
         assert [one.name for one in bus.durables()] == ["d"]
-        bus.drop_durable("d")
+        durable = bus.durable("d")
+        assert durable.open().committed == durable.status().next == 1
+        bus.publish({"n": 8}, confirm="durable")
+        page = durable.read(Offset(durable.open().epoch, 1), wait=30.0)
+        assert [one["n"] for one in page.notifications] == [8]
+        assert durable.commit(page.next).committed == 2
+        durable.drop()
         assert bus.durables() == ()
