@@ -11,6 +11,9 @@ import pytest
 from sapwood.compiled.compiling import kernel
 from sapwood.sim.flow.caches import Caches, published_between, shared_with
 
+pytestmark = pytest.mark.timeout(600)
+"""The first run compiles."""
+
 BATCH = 10.0
 
 

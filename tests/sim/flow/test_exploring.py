@@ -17,6 +17,9 @@ from sapwood.sim.flow import exploring
 from sapwood.sim.flow.topology import _tree, tree_arrays
 from sim.optimizing.courses import small
 
+pytestmark = pytest.mark.timeout(600)
+"""The first run compiles."""
+
 RULES = (
     "costs_round",
     "add_ring_costs",
