@@ -9,20 +9,21 @@ simulator runs smaller networks of the same kind in the same rounds: it moves ev
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from random import Random
 from time import process_time
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from sapwood.analysis.traffic import rooted_tree, uniform_rates
+from sapwood.analysis.traffic import Rates, rooted_tree, uniform_rates
 from sapwood.bench.registry import Options, Progress
 from sapwood.bench.report import Line, Report, Style, Table
 from sapwood.protocol.optimize.edges.settings import EdgeRoutingSettings
 from sapwood.routing.algorithms import FLOODING
 from sapwood.sim.edge_routing.evaluation import Evaluation, Second, Setup
 from sapwood.sim.flow import edges, topology, traffic
-from sapwood.sim.optimizing.setup import SetupParameters, draw_course
+from sapwood.sim.optimizing.setup import Course, SetupParameters, draw_course
 from sapwood.sim.optimizing.ways import run_way
 from sapwood.sim.topology import random_tree
 from sapwood.sim.topology.underlay import SMALL_UNDERLAY
@@ -134,7 +135,7 @@ def hop_figures(size: Size, seed: int, progress: Progress) -> dict[str, Timed]:
     found = {}
     for name, setup in setups.items():
         progress(f"flow: S004, {name}")
-        found[name] = timed(lambda setup=setup: float(flow_hops(setup)), size.rounds)
+        found[name] = timed(partial(flow_hops, setup), size.rounds)
     progress("flow: S004 at its peak, the exact simulator beside")
     small = Setup(
         ramp=PEAK, depth=size.exact_depth, seconds=size.exact_seconds, scale=20.0, seed=seed
@@ -162,6 +163,11 @@ def hop_table(found: dict[str, Timed]) -> Table:
 # Experiment 4
 
 
+def flow_cost(course: Course, way: str, part: float) -> float:
+    """What notifications cost by tick, over the whole course."""
+    return topology(course, way, part).outcome.cost()
+
+
 def tree_figures(size: Size, seed: int, progress: Progress) -> dict[str, Any]:
     """CPU seconds of one run of Experiment 4 by way, and both simulators on a smaller course."""
     course = draw_course(size.parameters, seed)
@@ -171,13 +177,13 @@ def tree_figures(size: Size, seed: int, progress: Progress) -> dict[str, Any]:
     found: dict[str, Any] = {"ticks": size.parameters.ticks, "ways": {}}
     for way in ("static", "lmst", "lmit", "ci", "ci-stable", "adaptive"):
         progress(f"flow: Experiment 4, {way}")
-        one = timed(lambda way=way: topology(course, way, traffic_part).outcome.cost(), 1)
+        one = timed(partial(flow_cost, course, way, traffic_part), 1)
         found["ways"][way] = {"seconds": one.seconds, "cost": one.done}
     progress("flow: a smaller course, by both simulators")
     part = draw_course(size.exact, seed)
     traffic_part = size.exact_traffic
     exact = timed(lambda: run_way("ci", part, traffic_part).cost(), 1)
-    flow = timed(lambda one=part: topology(one, "ci", traffic_part).outcome.cost(), size.rounds)
+    flow = timed(partial(flow_cost, part, "ci", traffic_part), size.rounds)
     found["beside"] = {
         "ticks": size.exact.ticks,
         "exact_seconds": exact.seconds,
@@ -214,6 +220,11 @@ def tree_tables(found: dict[str, Any]) -> list[Table]:
 # Scale
 
 
+def traffic_hops(clients: Rates, seed: int) -> int:
+    """Messages of ten seconds under identity-based routing."""
+    return traffic(clients, "identity", seconds=10.0, seed=seed).hops
+
+
 def scale_figures(size: Size, seed: int, progress: Progress) -> list[dict[str, float]]:
     """The traffic of ever larger networks with the same clients at each broker."""
     found = []
@@ -228,10 +239,7 @@ def scale_figures(size: Size, seed: int, progress: Progress) -> list[dict[str, f
             tree, subscriptions=brokers, lifetime=60.0, publication_rate=brokers / 2, classes=100,
             clients_at_leaves=False,
         )  # fmt: skip
-        one = timed(
-            lambda rates=clients: float(traffic(rates, "identity", seconds=10.0, seed=seed).hops),
-            size.rounds,
-        )
+        one = timed(partial(traffic_hops, clients, seed), size.rounds)
         found.append({"brokers": brokers, "hops": one.done, "seconds": one.seconds})
     return found
 

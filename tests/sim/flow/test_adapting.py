@@ -12,6 +12,9 @@ from sapwood.sim.optimizing.ways import run_way
 from sim.flow.test_topology import assert_tree
 from sim.optimizing.courses import small
 
+pytestmark = pytest.mark.timeout(600)
+"""The first run compiles."""
+
 
 @pytest.mark.slow
 def test_the_tree_gets_cheaper_and_stays_a_tree() -> None:

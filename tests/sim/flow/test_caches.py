@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 
 from sapwood.compiled.compiling import kernel
-from sapwood.sim.flow.caches import published_between, shared_with
+from sapwood.sim.flow.caches import Caches, published_between, shared_with
+
+pytestmark = pytest.mark.timeout(600)
+"""The first run compiles."""
 
 BATCH = 10.0
 
 
 @kernel
-def shared(*arguments):  # type: ignore[no-untyped-def]  # as compiled code is called
-    return shared_with(*arguments)
+def shared(caches: Caches, here: int, one: int, other: int, now: float) -> float:
+    return shared_with(caches, here, one, other, now)
 
 
 @kernel
-def between(sums, job, first, last):  # type: ignore[no-untyped-def]  # compiled
+def between(sums: Any, job: int, first: float, last: float) -> float:
     return published_between(sums, job, first, last, 10.0)
 
 
@@ -74,18 +78,22 @@ def test_what_is_shared_is_what_sets_have_in_common(seed: int) -> None:
         }
 
     own, one, other = held(0, now), held(1, 220.0), held(2, 240.0)
-    rest = (
-        now, kept, np.full(3, jobs), np.arange(jobs), begins, ends, since, since, told_at,
-        np.zeros(3), np.zeros(3, np.int64), sums, BATCH,
+    nothing = np.zeros(3, np.int64)
+    caches = Caches(
+        size=10**6, jobs=np.arange(jobs), batch_ticks=BATCH, levels=sums, begins=begins, ends=ends,
+        kept=kept, kept_count=np.full(3, jobs), totals=nothing, heads=nothing, tails=nothing,
+        log_ticks=np.zeros((3, 1)), log_totals=np.zeros((3, 1), np.int64), since=since,
+        told_since=since, told_at=told_at, told_wrong=np.zeros(3), told_shift=nothing,
+        heard=np.zeros((3, 3)),
     )  # fmt: skip
-    assert shared(0, 1, -1, *rest) == len(own & one)
-    assert shared(0, 1, 2, *rest) == len(own & one & other)
-    wrong = (*rest[:9], np.array([0.0, 0.5, 0.25]), *rest[10:])
+    assert shared(caches, 0, 1, -1, now) == len(own & one)
+    assert shared(caches, 0, 1, 2, now) == len(own & one & other)
+    caches.told_wrong[:] = [0.0, 0.5, 0.25]
     expected = len(own & one) + 0.5 * len(own - one)
-    assert shared(0, 1, -1, *wrong) == pytest.approx(expected)
+    assert shared(caches, 0, 1, -1, now) == pytest.approx(expected)
     parts = {
         1.0: own & one & other, 0.25: own & one - other, 0.5: own & other - one,
         0.125: own - one - other,
     }  # fmt: skip
     expected = sum(chance * len(inside) for chance, inside in parts.items())
-    assert shared(0, 1, 2, *wrong) == pytest.approx(expected)
+    assert shared(caches, 0, 1, 2, now) == pytest.approx(expected)

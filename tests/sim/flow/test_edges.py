@@ -14,6 +14,9 @@ from sapwood.sim.edge_routing.evaluation import Evaluation, Setup, excess
 from sapwood.sim.flow import edges
 from sapwood.sim.flow.edges import _Run
 
+pytestmark = pytest.mark.timeout(600)
+"""The first run compiles."""
+
 PEAK = ((0.0, 20_000.0),)
 SMALL = Setup(depth=3, scale=20.0, seconds=100, ramp=PEAK)
 FIXED = EdgeRoutingSettings(choice="fixed", telling=("simple",), unit="messages")

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 
 from sapwood.analysis.delivery.cost import Delivery
-from sapwood.analysis.overlay.kernels import walk
 from sapwood.analysis.overlay.situation import places_of, situation, tree_cost
 from sapwood.compiled.compiling import kernel
 from sapwood.protocol.optimize.published import rules
+from sapwood.protocol.optimize.published.settings import HeuristicSettings
 from sapwood.sim.flow import exploring
-from sapwood.sim.flow.topology import tree_arrays
+from sapwood.sim.flow.topology import _tree, tree_arrays
 from sim.optimizing.courses import small
+
+pytestmark = pytest.mark.timeout(600)
+"""The first run compiles."""
 
 RULES = (
     "costs_round",
@@ -54,22 +58,16 @@ def test_compiled_rules_find_the_same() -> None:
 
 
 @kernel
-def one_delivery(members, neighbours, degrees, prices, processing):  # type: ignore[no-untyped-def]  # compiled
-    count = len(degrees)
-    order, parents = np.empty(count, np.int64), np.empty(count, np.int64)
-    walk(neighbours, degrees, 0, order, parents)
-    return exploring.delivery(
-        members, neighbours, degrees, prices, processing, order, parents,
-        np.zeros(count, np.int64), np.zeros(count, np.bool_),
-    )  # fmt: skip
+def delivery(tree: Any, members: Any, prices: Any, processing: Any) -> Any:
+    return exploring.deliver(tree, members, prices, processing)
 
 
 def test_a_delivery_costs_what_the_analysis_says() -> None:
     course = small(4)
-    neighbours, degrees = tree_arrays(course)
+    tree = _tree(course, HeuristicSettings(), *tree_arrays(course))
     prices = course.prices_at(0)
     for stay in course.stays:
         members = np.array([prices.at(name) for name in stay.places])
-        cost, _ = one_delivery(members, neighbours, degrees, prices.links, prices.processing)
+        cost, _ = delivery(tree, members, prices.links, prices.processing)
         around = situation(prices, [Delivery(stay.places, 1.0)])
         assert cost == pytest.approx(tree_cost(around, places_of(prices, course.tree.links)))

@@ -19,6 +19,9 @@ from sapwood.errors import ParameterError
 from sapwood.sim.flow import traffic, with_digests
 from sim.flow.triangle import mean_of
 
+pytestmark = pytest.mark.timeout(600)
+"""The first run compiles."""
+
 PERIOD = 600.0
 TOLERANCE = 0.03
 """What the formula claims: it leaves out who was there before the last telling."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sapwood.compiled.compiling import kernel
@@ -9,7 +11,7 @@ from sapwood.sim.flow.stationary import drawn
 
 
 @kernel
-def counts(cumulated, random, number):  # type: ignore[no-untyped-def]  # compiled
+def counts(cumulated: Any, random: Any, number: int) -> Any:
     found = np.zeros(len(cumulated), np.int64)
     for _ in range(number):
         found[drawn(cumulated, random)] += 1

@@ -23,6 +23,9 @@ from sapwood.sim.flow.tables import (
 from sapwood.sim.flow.traffic import shape_of
 from sapwood.sim.topology import random_tree
 
+pytestmark = pytest.mark.timeout(600)
+"""The first run compiles."""
+
 COVERS = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0]], dtype=bool)
 """Filter 0 covers 1 and 2, and 1 covers 2."""
 

@@ -17,6 +17,9 @@ from sapwood.sim.optimizing.replay import replayed_cost, situation_at
 from sapwood.sim.optimizing.ways import run_way
 from sim.optimizing.courses import SMALL, small
 
+pytestmark = pytest.mark.timeout(600)
+"""The first run compiles."""
+
 PUBLISHED = ("lmst", "lmit", "ci", "ci-hysteresis", "ci-sketch", "ci-stable")
 
 

@@ -10,6 +10,9 @@ from sapwood.analysis.traffic.rates import Rates
 from sapwood.errors import ParameterError, RoutingError, TopologyError
 from sapwood.sim.flow import traffic
 
+pytestmark = pytest.mark.timeout(600)
+"""The first run compiles."""
+
 
 def some_rates() -> Rates:
     return uniform_rates(

@@ -22,6 +22,9 @@ from sim.flow.triangle import (
     scenario,
 )
 
+pytestmark = pytest.mark.timeout(600)
+"""The first run compiles."""
+
 CONFIDENCE = 0.999
 
 

@@ -134,7 +134,7 @@ def _passes(leases: Leases, what: int, here: int, there: int, came: int) -> int:
 
 @part
 def _happens(
-    leases: Leases, kind: int, broker: int, source: int, now: float, is_counted: bool
+    leases: Leases, kind: int, broker: int, source: Any, now: float, is_counted: bool
 ) -> None:
     """A source of a broker was renewed, began or ended: as far as that goes."""
     stack = leases.stack
@@ -161,7 +161,7 @@ def _happens(
 
 
 @part
-def _enter(leases: Leases, client: int, now: float) -> None:
+def _enter(leases: Leases, client: Any, now: float) -> None:
     """A client comes: it is the first in the list of its broker."""
     broker = leases.at_broker[client]
     first = leases.head[broker]
@@ -173,7 +173,7 @@ def _enter(leases: Leases, client: int, now: float) -> None:
 
 
 @part
-def _leave(leases: Leases, client: int) -> None:
+def _leave(leases: Leases, client: Any) -> None:
     """A client goes."""
     before, following = leases.before[client], leases.following[client]
     if before >= 0:
@@ -234,5 +234,5 @@ def run_leases(
         else:
             what = ENDED
             _leave(leases, client)
-        _happens(leases, what, broker, brokers + int(client), now, now >= warm_up)
+        _happens(leases, what, broker, brokers + client, now, now >= warm_up)
     return events

@@ -69,15 +69,27 @@ def new_tables(
 ) -> Tables:
     """Nobody wants anything; `size` is how many brokers, filters and kinds there are."""
     brokers, filters, kinds = size
-    by_broker = [np.zeros((brokers, filters), np.int32) for _ in range(3)]
     by_edge = (2, brokers)
     return Tables(
-        *shape, floods, algorithm, *interests, *by_broker,
-        np.zeros((*by_edge, filters), np.bool_), np.zeros(by_edge, np.int32),
-        np.zeros((*by_edge, kinds), np.int32), np.zeros(kinds, np.int64),
-        np.zeros(by_edge, np.int64), np.zeros(by_edge, np.int64), np.zeros(by_edge),
-        np.empty((brokers, 2), np.int64),
-    )  # fmt: skip
+        parents=shape[0],
+        first_child=shape[1],
+        last_child=shape[2],
+        floods=floods,
+        algorithm=algorithm,
+        covers=interests[0],
+        matches=interests[1],
+        local=np.zeros((brokers, filters), np.int32),
+        sources=np.zeros((brokers, filters), np.int32),
+        single=np.zeros((brokers, filters), np.int32),
+        asked=np.zeros((*by_edge, filters), np.bool_),
+        asked_filters=np.zeros(by_edge, np.int32),
+        wanting=np.zeros((*by_edge, kinds), np.int32),
+        published=np.zeros(kinds, np.int64),
+        changes=np.zeros(by_edge, np.int64),
+        passed=np.zeros(by_edge, np.int64),
+        present=np.zeros(by_edge),
+        stack=np.empty((brokers, 2), np.int64),
+    )
 
 
 @part

@@ -15,6 +15,7 @@ import numpy as np
 from sapwood.analysis.delivery.cost import Prices
 from sapwood.errors import ParameterError
 from sapwood.protocol.optimize.published.settings import HeuristicSettings
+from sapwood.sim.flow.caches import Caches
 from sapwood.sim.flow.exploring import (
     BROADCAST_COST,
     BROADCASTS,
@@ -29,6 +30,8 @@ from sapwood.sim.flow.exploring import (
     REQUEST_COST,
     REQUESTS,
     STATIC,
+    Given,
+    Tree,
     run_course,
 )
 from sapwood.sim.optimizing.setup import TICK_SECONDS, Course
@@ -99,47 +102,86 @@ def tree_arrays(course: Course) -> tuple[Any, Any]:
 def _run(
     course: Course, settings: HeuristicSettings | None, neighbours: Any, degrees: Any, measured: Any
 ) -> None:
-    parameters = course.parameters
-    names = course.brokers
-    place = {name: at for at, name in enumerate(names)}
     used = settings or HeuristicSettings()
     is_sketch = used.summary == "sketch"
-    stays = course.stays
-    members = np.array([[place[name] for name in one.places] for one in stays], np.int64)
-    log = _log_size(course, handled=used.handled)
-    run_course(
-        STATIC if settings is None else KINDS[used.heuristic],
-        float(parameters.ticks),
-        used.start_at / TICK_SECONDS,
-        used.broadcast_interval / TICK_SECONDS,
-        used.update_interval / TICK_SECONDS,
-        used.horizon,
-        used.hysteresis,
-        used.cache_size,
-        float(used.filter_bits),
-        float(used.hashes),
-        used.sketch_size if is_sketch else 0,
-        used.handled,
-        float(MEASURE_TICKS),
-        np.array([crc32(name.encode()) / 2**32 for name in names]),
-        neighbours,
-        degrees,
-        np.array(course.price_times(), np.float64),
-        *_prices(course),
-        np.array([one.job for one in stays], np.int64),
-        members,
-        np.array([one.begin for one in stays]),
-        np.array([one.end for one in stays]),
-        np.ascontiguousarray(course.published),
-        parameters.batch_ticks,
-        _levels(course, SKETCH_LEVELS if is_sketch else 1),
-        np.zeros((len(names), log)),
-        np.zeros((len(names), log), np.int64),
-        measured,
+    place = {name: at for at, name in enumerate(course.brokers)}
+    prices, processing = _prices(course)
+    given = Given(
+        heuristic=STATIC if settings is None else KINDS[used.heuristic],
+        ticks=float(course.parameters.ticks),
+        interval=used.broadcast_interval / TICK_SECONDS,
+        believed=used.update_interval / TICK_SECONDS,
+        horizon=used.horizon,
+        hysteresis=float(used.hysteresis),
+        bits=float(used.filter_bits),
+        hashes=float(used.hashes),
+        sketch_size=used.sketch_size if is_sketch else 0,
+        is_handled=used.handled,
+        measure_ticks=float(MEASURE_TICKS),
+        price_ticks=np.array(course.price_times(), np.float64),
+        prices=prices,
+        processing=processing,
+        members=np.array([[place[name] for name in one.places] for one in course.stays], np.int64),
+        stay_begins=np.array([one.begin for one in course.stays]),
+        stay_ends=np.array([one.end for one in course.stays]),
+        batches=np.array(course.published),
+    )
+    tree = _tree(course, used, neighbours, degrees)
+    run_course(given, _caches(course, used, is_sketch=is_sketch), tree, measured)
+
+
+def _caches(course: Course, used: HeuristicSettings, *, is_sketch: bool) -> Caches:
+    """Nobody remembers anything yet."""
+    count, stays, log = len(course.brokers), len(course.stays), _log_size(course, used.handled)
+    return Caches(
+        size=used.cache_size,
+        jobs=np.array([one.job for one in course.stays], np.int64),
+        batch_ticks=float(course.parameters.batch_ticks),
+        levels=_levels(course, SKETCH_LEVELS if is_sketch else 1),
+        begins=np.full((stays, count), np.inf),
+        ends=np.full((stays, count), np.inf),
+        kept=np.zeros((count, stays), np.int64),
+        kept_count=np.zeros(count, np.int64),
+        totals=np.zeros(count, np.int64),
+        heads=np.zeros(count, np.int64),
+        tails=np.zeros(count, np.int64),
+        log_ticks=np.zeros((count, log)),
+        log_totals=np.zeros((count, log), np.int64),
+        since=np.zeros(count),
+        told_since=np.zeros(count),
+        told_at=np.full(count, -np.inf),
+        told_wrong=np.zeros(count),
+        told_shift=np.zeros(count, np.int64),
+        heard=np.full((count, count), -np.inf),
     )
 
 
-def _log_size(course: Course, *, handled: bool) -> int:
+def _tree(course: Course, used: HeuristicSettings, neighbours: Any, degrees: Any) -> Tree:
+    """The tree of the beginning; each broker speaks first at a phase of its own."""
+    count, jobs = len(course.brokers), course.parameters.jobs
+    phases = np.array([crc32(name.encode()) / 2**32 for name in course.brokers])
+    first = used.start_at + phases * used.broadcast_interval
+    return Tree(
+        neighbours=neighbours,
+        degrees=degrees,
+        order=np.zeros(count, np.int64),
+        parents=np.zeros(count, np.int64),
+        depths=np.zeros(count, np.int64),
+        delays=np.zeros(count),
+        locked=np.full(count, -np.inf),
+        broadcast_at=first / TICK_SECONDS,
+        rings=np.zeros((count, used.horizon + 1), np.int64),
+        current=np.full(jobs, -1, np.int64),
+        costs=np.zeros(jobs),
+        links=np.zeros(jobs, np.int64),
+        is_known=np.zeros(jobs, np.bool_),
+        concerns=np.zeros((jobs, count), np.bool_),
+        below=np.zeros(count, np.int64),
+        handled=np.zeros(count, np.bool_),
+    )
+
+
+def _log_size(course: Course, handled: bool) -> int:
     """How many batches can concern one broker at the most."""
     if handled:
         return int(course.published.size) + 1
