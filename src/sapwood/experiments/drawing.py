@@ -63,9 +63,7 @@ def draw(figure: Figure, curves: Curves, folder: Path) -> list[Path]:
         else:
             for number, line in enumerate(lines):
                 _draw_line(axes, figure, curves.line(figure.measure, line), number)
-            least = min(
-                _ends(one)[0] for line in lines for one in curves.line(figure.measure, line)
-            )
+            least = min(one.mean for line in lines for one in curves.line(figure.measure, line))
             _finish(canvas, axes, figure, len(lines), least)
         axes.set_title(figure.title)
         paths = [folder / f"{figure.name}.{kind}" for kind in ("png", "svg")]
@@ -109,6 +107,10 @@ def _finish(canvas: Any, axes: Any, figure: Figure, lines: int, least: float) ->
         axes.set_ylim(top=figure.y_max)
     if not figure.y_log and least >= 0:
         axes.set_ylim(bottom=0.0)
+    if not figure.x_log:
+        axes.xaxis.set_major_formatter("{x:,g}")
+    if not figure.y_log:
+        axes.yaxis.set_major_formatter("{x:,g}")
     axes.set_xlabel(figure.x)
     axes.set_ylabel(figure.y)
     axes.grid(visible=True, alpha=0.3)
