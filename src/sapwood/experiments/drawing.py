@@ -33,10 +33,14 @@ COLORS: Final = (
     "#7d3c98",
     "#b8860b",
     "#56b4e9",
-    "#999999",
 )
+"""One less than there are patterns, so that no two of fifty lines share both."""
+
 MARKS: Final = 9
 """About how many marks a line has."""
+
+RUNS_MIN: Final = 3
+"""With fewer runs an interval is as wide as the figure, and is not drawn; the CSV has it."""
 
 LEGEND_LINES_MAX: Final = 4
 """With more lines the legend stands below the plot, where it covers nothing."""
@@ -88,14 +92,14 @@ def _draw_line(axes: Any, figure: Figure, points: list[Point], number: int) -> N
     }
     x, mean = [one.x for one in points], [one.mean for one in points]
     axes.plot(x, mean, **style)
-    if any(one.low is not None for one in points):
+    if any(one.runs >= RUNS_MIN for one in points):
         low, high = zip(*(_ends(one) for one in points), strict=True)
         axes.fill_between(x, low, high, color=style["color"], alpha=0.15, linewidth=0)
 
 
 def _ends(point: Point) -> tuple[float, float]:
-    """The interval; the mean alone where there is none."""
-    if point.low is None or point.high is None:
+    """The interval; the mean alone where there is none worth drawing."""
+    if point.low is None or point.high is None or point.runs < RUNS_MIN:
         return point.mean, point.mean
     return point.low, point.high
 
