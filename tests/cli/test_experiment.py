@@ -66,3 +66,22 @@ def test_an_experiment_prints_its_verdicts(
     ]
     assert "T3.F12, full: 1 runs, less than a minute on two cores" in printed.err
     assert (tmp_path / "report.html").is_file()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_all_experiments_at_the_quick_size(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No run fails, and every experiment gives verdicts; some 20 minutes at most on two cores."""
+    assert (
+        run(["experiment", "--all", "--quick", "--json", "--report", "--out", str(tmp_path)]) == 0
+    )
+    found = json.loads(capsys.readouterr().out)["experiments"]
+    assert [one["name"] for one in found if not one["claims"] or one["failures"]] == []
+    assert {claim["verdict"] for one in found for claim in one["claims"]} <= {
+        "holds",
+        "differs",
+        "not judged",
+    }
+    assert (tmp_path / "report.html").is_file()

@@ -33,10 +33,14 @@ COLORS: Final = (
     "#7d3c98",
     "#b8860b",
     "#56b4e9",
-    "#999999",
 )
+"""One less than there are patterns, so that no two of fifty lines share both."""
+
 MARKS: Final = 9
 """About how many marks a line has."""
+
+RUNS_MIN: Final = 3
+"""With fewer runs an interval is as wide as the figure, and is not drawn; the CSV has it."""
 
 LEGEND_LINES_MAX: Final = 4
 """With more lines the legend stands below the plot, where it covers nothing."""
@@ -63,9 +67,7 @@ def draw(figure: Figure, curves: Curves, folder: Path) -> list[Path]:
         else:
             for number, line in enumerate(lines):
                 _draw_line(axes, figure, curves.line(figure.measure, line), number)
-            least = min(
-                _ends(one)[0] for line in lines for one in curves.line(figure.measure, line)
-            )
+            least = min(one.mean for line in lines for one in curves.line(figure.measure, line))
             _finish(canvas, axes, figure, len(lines), least)
         axes.set_title(figure.title)
         paths = [folder / f"{figure.name}.{kind}" for kind in ("png", "svg")]
@@ -90,14 +92,14 @@ def _draw_line(axes: Any, figure: Figure, points: list[Point], number: int) -> N
     }
     x, mean = [one.x for one in points], [one.mean for one in points]
     axes.plot(x, mean, **style)
-    if any(one.low is not None for one in points):
+    if any(one.runs >= RUNS_MIN for one in points):
         low, high = zip(*(_ends(one) for one in points), strict=True)
         axes.fill_between(x, low, high, color=style["color"], alpha=0.15, linewidth=0)
 
 
 def _ends(point: Point) -> tuple[float, float]:
-    """The interval; the mean alone where there is none."""
-    if point.low is None or point.high is None:
+    """The interval; the mean alone where there is none worth drawing."""
+    if point.low is None or point.high is None or point.runs < RUNS_MIN:
         return point.mean, point.mean
     return point.low, point.high
 
@@ -109,6 +111,10 @@ def _finish(canvas: Any, axes: Any, figure: Figure, lines: int, least: float) ->
         axes.set_ylim(top=figure.y_max)
     if not figure.y_log and least >= 0:
         axes.set_ylim(bottom=0.0)
+    if not figure.x_log:
+        axes.xaxis.set_major_formatter("{x:,g}")
+    if not figure.y_log:
+        axes.yaxis.set_major_formatter("{x:,g}")
     axes.set_xlabel(figure.x)
     axes.set_ylabel(figure.y)
     axes.grid(visible=True, alpha=0.3)

@@ -48,7 +48,7 @@ def named(name: str) -> Experiment:
     for one in known.values():
         if wanted in {shown.lower() for shown in one.shows}:
             return one
-    shown = [*known, *(each for one in known.values() for each in one.shows)]
+    shown = dict.fromkeys([*known, *(each for one in known.values() for each in one.shows)])
     close = difflib.get_close_matches(name, shown, 3)
     hint = f"did you mean {' or '.join(close)}?" if close else "see: sapwood experiment --list"
     raise ExperimentError(f"there is no experiment {name!r}; {hint}")

@@ -151,7 +151,7 @@ EXPERIMENTS: Final = (
             Figure("T3.F2", "traffic", "Figure 3.2: saved, and control traffic",
                    "live subscriptions", "messages per second"),
             Figure("T3.F3", "traffic", "Figure 3.3: the same, enlarged", "live subscriptions",
-                   "messages per second", y_max=3000.0),
+                   "messages per second", y_max=4000.0),
         ),
         corrections=(
             "The caption pairs bc1 and bc4 with ρ = 60 s, the prose bc1 and bc3: curves are named "

@@ -205,18 +205,17 @@ def _plain(setup: SetupParameters) -> Mapping[str, Any]:
     return plain
 
 
-def _sizes(ticks: int, minutes: float, **changes: Any) -> dict[str, Size]:
-    """The printed size, and one that is a tenth as long with a third of the brokers."""
-    short = dict(changes)
+def _quick(ticks: int, **changes: Any) -> Size:
+    """A tenth as long or less, with a third of the brokers; what changes does so in proportion."""
     for name in ("changes", "slow"):
-        if short.get(name):
-            short[name] = tuple(round(at * QUICK.ticks / ticks) for at in short[name])
-    quick = msgspec.structs.replace(QUICK, **short)
-    full = SetupParameters(ticks=ticks, **changes)
-    return {
-        "quick": Size(_points(quick, QUICK_TRAFFIC), 2, 1.5),
-        "full": Size(_points(full, 1.0), 50, minutes, is_printed=True),
-    }
+        if changes.get(name):
+            changes[name] = tuple(round(at * QUICK.ticks / ticks) for at in changes[name])
+    return Size(_points(msgspec.structs.replace(QUICK, **changes), QUICK_TRAFFIC), 2, 1.5)
+
+
+def _full(ticks: int, minutes: float, **changes: Any) -> Size:
+    """As printed."""
+    return Size(_points(SetupParameters(ticks=ticks, **changes), 1.0), 50, minutes, is_printed=True)
 
 
 _SETUP: Final = (
@@ -240,7 +239,8 @@ EXPERIMENTS: Final = (
         title="Cost of the tree, clients spread evenly (experiment 3)",
         shows=("T5.F8", "T2.4"),
         setup=_SETUP + "All brokers are equally likely to have clients; jobs move.",
-        **_sizes(50_000, 300.0, load_min=1.0),
+        quick=_quick(50_000, load_min=1.0),
+        full=_full(50_000, 300.0, load_min=1.0),
         measure=_measure,
         judge=_judge_3,
         figures=(_cost_figure("T5.F8", "Figure 5.8: cost over time, clients spread evenly"),),
@@ -252,7 +252,8 @@ EXPERIMENTS: Final = (
         title="Cost of the tree, clients spread unevenly (experiments 4 and 7)",
         shows=("T5.F9", "T5.F12", "T5.7"),
         setup=_SETUP + "Brokers have clients by a load of 0.1 to 1; jobs move.",
-        **_sizes(50_000, 300.0),
+        quick=_quick(50_000),
+        full=_full(50_000, 300.0),
         measure=_measure,
         judge=_judge_4,
         figures=(
@@ -274,7 +275,8 @@ EXPERIMENTS: Final = (
         title="Everything changes at once, twice (experiments 5 and 8)",
         shows=("T5.F10", "T5.F13"),
         setup=_SETUP + "All costs, loads and jobs are drawn anew after a third and two thirds.",
-        **_sizes(75_000, 450.0, changes=(25_000, 50_000)),
+        quick=_quick(75_000, changes=(25_000, 50_000)),
+        full=_full(75_000, 450.0, changes=(25_000, 50_000)),
         measure=_measure,
         judge=_judge_5,
         figures=(
@@ -288,7 +290,8 @@ EXPERIMENTS: Final = (
         title="Everything changes slowly (experiment 6)",
         shows=("T5.F11", "T5.F14"),
         setup=_SETUP + "Costs and loads go over into others from a third of the time on.",
-        **_sizes(75_000, 450.0, slow=(25_000, 55_000)),
+        quick=_quick(75_000, slow=(25_000, 55_000)),
+        full=_full(75_000, 450.0, slow=(25_000, 55_000)),
         measure=_measure,
         judge=_judge_6,
         figures=(
