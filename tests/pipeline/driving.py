@@ -28,6 +28,7 @@ from sapwood.pipeline.study.study_file import load
 
 CODE = "tests"
 WORKER = "CoarseGrainedExecutorBackend"
+DAEMONS = ("pyspark.daemon", "sapwood.pipeline.spark.quiet_daemon")
 
 
 def study(folder: Path, master: str | None, group: int | None = None) -> dict[str, Any]:
@@ -105,7 +106,7 @@ def started() -> dict[str, Any]:
 
 def is_daemon(process: psutil.Process) -> bool:
     """Whether a process forks Spark's workers."""
-    return "pyspark.daemon" in command_of(process)
+    return any(module in command_of(process) for module in DAEMONS)
 
 
 def command_of(process: psutil.Process) -> list[str]:

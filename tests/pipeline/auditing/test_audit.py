@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from pipeline.planting import Fault, Planted, renamed, shuffled, write_file, write_run
-from sapwood.cli.main import run
+from sapwood.cli.main import run as command
 from sapwood.errors import TraceError, TraceRowError
 from sapwood.pipeline import audit, read_traces
 from sapwood.pipeline.auditing.audit import COUNTS, judge_traces
@@ -293,7 +293,7 @@ class Quick(NamedTuple):
 def quick(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Quick:
     directory = tmp_path_factory.mktemp("quotes")
     scenario = Path(__file__).parents[3] / "scenarios" / "quotes.toml"
-    assert run(["sim", str(scenario), "--trace", str(directory)]) == 0
+    assert command(["sim", str(scenario), "--trace", str(directory)]) == 0
     said: list[str] = []
     before = jobs_of(spark)
     found = judge_traces(read_traces(directory, spark=spark), tell=said.append)

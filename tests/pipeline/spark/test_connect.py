@@ -39,11 +39,17 @@ def java_access(source: str) -> Iterator[str]:
             yield f"line {node.lineno}: import {node.name}"
 
 
+ASKING = {"hadoop_files.py", "progress.py"}
+"""Where Java is asked, but never over Spark Connect: there Arrow reads footers, and nobody is told
+how many tasks are done."""
+
+
 def test_nothing_but_dataframes() -> None:
     expect_none(
         f"{path.name}: {found}"
         for path in sorted(PACKAGE.rglob("*.py"))
         for found in java_access(path.read_text())
+        if path.name not in ASKING
     )
 
 
@@ -98,7 +104,7 @@ def test_spark_connect_gives_the_same(tmp_path: Path) -> None:
 def drive(folder: Path, master: str) -> dict[str, Any]:
     """What the driver prints."""
     ran = subprocess.run(
-        [sys.executable, driving.__file__, folder, master, *driving.JOBS],
+        [sys.executable, driving.__file__, folder, master, "audit", "traffic", "study"],
         capture_output=True,
         text=True,
         check=False,

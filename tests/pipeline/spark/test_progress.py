@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sapwood.pipeline.spark.progress import followed, tasks_done
+from sapwood.pipeline.spark.progress import cores_of, followed, tasks_done
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,6 +28,7 @@ def test_tasks_are_counted_while_a_job_runs(spark: SparkSession, tmp_path: Path)
         yield from batches
 
     assert tasks_done(spark) == ""
+    assert cores_of(spark) == 2
     said: SimpleQueue[str] = SimpleQueue()
     with ThreadPoolExecutor(1) as pool, followed(spark, said.put, every=0.05):
         numbers = spark.range(0, 10, 1, 2).mapInArrow(work, "id bigint")

@@ -53,7 +53,7 @@ def test_managers_are_left_to_spark(master: str) -> None:
 def test_what_is_no_master() -> None:
     assert refused("locla") == (
         "master 'locla' is none that Spark knows; allowed are local[*] (all cores here), local[2], "
-        "spark://HOST:PORT, sc://HOST:PORT, yarn, k8s://…"
+        "local-cluster[WORKERS,CORES,MEGABYTES], spark://HOST:PORT, sc://HOST:PORT, yarn, k8s://…"
     )
     assert refused("local[0]").startswith("master 'local[0]' is none that Spark knows")
     assert refused("spark://host") == (

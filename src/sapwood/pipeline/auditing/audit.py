@@ -26,7 +26,7 @@ from sapwood.pipeline.auditing.slots import Slots, spread, tasks
 from sapwood.pipeline.loads.links import SAMPLED_FROM, latencies, link_traffic
 from sapwood.pipeline.spark.failures import plain_errors
 from sapwood.pipeline.spark.local import from_arrow, only_those, to_arrow, to_frame
-from sapwood.pipeline.spark.session import cores_of
+from sapwood.pipeline.spark.progress import cores_of
 from sapwood.pipeline.spark.shipping import ship
 from sapwood.pipeline.traces import ADVERTISEMENTS, SETTLE
 from sapwood.trace.judge.verdict import (

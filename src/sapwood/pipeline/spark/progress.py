@@ -1,4 +1,4 @@
-"""How far a job on Spark is, for somebody who waits."""
+"""How far a job on Spark is, for somebody who waits; and how much runs at once."""
 
 from __future__ import annotations
 
@@ -52,4 +52,13 @@ def tasks_done(spark: SparkSession) -> str:
     return f"{done:,} of {sum(stage.numTasks for stage in known):,} tasks done"
 
 
-__all__ = ["followed", "tasks_done"]
+def cores_of(spark: SparkSession) -> int:
+    """How many tasks run at once, as far as Spark knows by now; only over Connect it is a job."""
+    if not is_remote(spark):
+        return int(spark.sparkContext.defaultParallelism)
+    from sapwood.pipeline.study.fanout import parallelism  # noqa: PLC0415 - studies are another job
+
+    return parallelism(spark)
+
+
+__all__ = ["cores_of", "followed", "tasks_done"]

@@ -144,15 +144,6 @@ def await_workers(spark: SparkSession) -> None:
         raise SparkError(f"the master does not do jobs: {cause_of(problem)}") from problem
 
 
-def cores_of(spark: SparkSession) -> int:
-    """How many tasks run at once, as far as Spark knows by now; only over Connect it is a job."""
-    if not is_remote(spark):
-        return int(spark.sparkContext.defaultParallelism)
-    from sapwood.pipeline.study.fanout import parallelism  # noqa: PLC0415 - it uses this module
-
-    return parallelism(spark)
-
-
 def check_master(master: str) -> None:
     """Refuse a master that cannot be one, or that does not answer."""
     if is_local(master) or master == "yarn" or master.startswith("k8s://"):
@@ -347,7 +338,6 @@ __all__ = [
     "UNCOMPILED",
     "await_workers",
     "check_master",
-    "cores_of",
     "is_local",
     "is_remote",
     "master_of",
