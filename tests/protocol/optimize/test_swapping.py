@@ -9,6 +9,7 @@ import pytest
 from protocol.optimize.middle import Middle, decision, told
 from sapwood.protocol.effects import Effect, Send
 from sapwood.protocol.events import LinkDown
+from sapwood.protocol.optimize.costs import PairCost
 from sapwood.protocol.optimize.messages import (
     LinkCost,
     LinkProbe,
@@ -18,6 +19,7 @@ from sapwood.protocol.optimize.messages import (
     SwapPropose,
 )
 from sapwood.protocol.optimize.surroundings import Room
+from sapwood.protocol.optimize.traffic import Bucket
 from sapwood.protocol.reconfigure.messages import BeginChange, ChangeEnded
 
 X = ("sapwood://x:1",)
@@ -287,6 +289,31 @@ def test_room_is_made_by_whoever_is_paid_for_it() -> None:
 
 
 # Faults
+
+
+def test_spoilt_costs_of_links_that_might_be_are_not_believed() -> None:
+    """In the joint swarm (seed 107) a cost of -3 moved a link to and fro for ever."""
+    surroundings = Middle().broker.surroundings
+    for cost in (-3.0, float("nan"), float("inf"), 1e7):
+        surroundings.heard["a", "b"] = PairCost(cost, 0.0, linked=True)
+        assert surroundings.pair_cost("a", "b", 1.0) is None
+    surroundings.in_use("b", "a", 4.0, 1.0)
+    assert surroundings.pair_cost("a", "b", 1.0) == 4.0
+    surroundings.in_use("b", "a", -4.0, 1.0)
+    assert surroundings.pair_cost("a", "b", 1.0) == 4.0
+
+
+def test_counts_of_a_time_to_come_are_dropped_though_the_broker_is_locked() -> None:
+    """In the joint swarm (seed 115) they were counted with when their time had come."""
+    middle = Middle()
+    asked(middle)
+    assert middle.broker.swapping.promise is not None
+    spoilt = Bucket(middle.now + 40.0, {("a", "b"): [10**6, 10**6]})
+    middle.broker.swapping.traffic.buckets.append(spoilt)
+    middle.wait(25.0)
+    assert middle.broker.swapping.promise is not None
+    assert all(one.begin <= middle.now for one in middle.broker.swapping.traffic.buckets)
+    assert ("a", "b") not in middle.sets
 
 
 def test_the_last_decisions_are_remembered() -> None:

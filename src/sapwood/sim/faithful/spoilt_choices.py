@@ -21,6 +21,7 @@ from sapwood.protocol.optimize.traffic import Bucket
 Drawn = TypeVar("Drawn")
 
 COUNTS: Final = (0, 1, 1000, 10**9)
+SOON_SECONDS: Final = 8.0
 COSTS: Final = (0.0, 0.1, 5.0, 1e5, -3.0, float("nan"), float("inf"))
 
 
@@ -50,6 +51,10 @@ class ChoiceSpoiler:
     def _time(self, now: float) -> float:
         around = now + self._random.uniform(-100.0, 100.0)
         return self._some((around, around, float("-inf"), float("inf"), float("nan")))
+
+    def _soon(self, now: float) -> float:
+        """A time until which something is waited for: what is plausible is over before the run."""
+        return self._some((now + self._random.uniform(0.0, SOON_SECONDS), self._time(now - 200.0)))
 
     def _spoil_counts(self, node: Node, now: float) -> None:
         swapping = node.broker.swapping
@@ -96,9 +101,9 @@ class ChoiceSpoiler:
     def _spoil_decisions(self, node: Node, now: float) -> None:
         swapping = node.broker.swapping
         first, second, third = (self._some(self._names) for _ in range(3))
-        swapping.promise = Promise(SwapPropose("no such", first, second), third, self._time(now))
-        swapping.backoffs[first, second] = Backoff(self._time(now), self._some(COUNTS))
-        swapping.left_out[third] = self._time(now)
+        swapping.promise = Promise(SwapPropose("no such", first, second), third, self._soon(now))
+        swapping.backoffs[first, second] = Backoff(self._soon(now), self._some(COUNTS))
+        swapping.left_out[third] = self._soon(now)
         swapping.strikes[first] = self._some(COUNTS)
 
     def _spoil_meters(self, node: Node, now: float) -> None:

@@ -190,7 +190,13 @@ class StaticRun(LoadedRun):
     def _optimization(self, name: str) -> OptimizationSettings:
         settings = draw_settings(self.course.seed)
         return msgspec.structs.replace(
-            settings, z=2.0, degree_max=16, gain_min=1.0, link_costs=self._costs[name]
+            settings,
+            z=2.0,
+            degree_max=16,
+            gain_min=1.0,
+            costs="given",
+            link_costs=self._costs[name],
+            processing_cost=1.0,
         )
 
     def _start(self) -> None:

@@ -71,3 +71,11 @@ def test_a_switch_that_is_taken_back_soon_doubles_the_time_until_the_next() -> N
 def test_spoilt_times_hold_nothing_for_ever(wrong: float) -> None:
     assert Hold(30.0, wrong).is_over(50.0, SETTINGS)
     assert Hold(wrong, 40.0).is_over(40.0 + 1000.0, SETTINGS)
+
+
+def test_what_cannot_have_been_counted_is_not_sound() -> None:
+    """In the joint swarm (seed 35) a negative time was counted with, and its root was drawn."""
+    assert Counted(3.0, 1, 2, 3, 4).is_sound
+    for seconds in (-3.0, 0.0, float("nan"), float("inf")):
+        assert not Counted(seconds, 1, 2, 3, 4).is_sound
+    assert not Counted(3.0, -1, 2, 3, 4).is_sound
