@@ -7,12 +7,10 @@ from queue import SimpleQueue
 
 import pytest
 
-from sapwood.errors import ConfigurationError, JournalError
+from sapwood.errors import JournalError
 from sapwood.protocol.durable.records import Checkpoint, Entry, encode, encode_header
 from sapwood.protocol.ports import Append, Sync, Trim
-from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.journal_files import JournalFiles
-from sapwood.runtime.server import make_journal
 
 
 def start(number: int) -> Append:
@@ -95,11 +93,3 @@ def test_a_disk_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     files.do(start(1))
     assert "cannot be written: No such file or directory" in str(heard.get(timeout=60))
     files.close()
-
-
-def test_a_journal_needs_a_data_directory() -> None:
-    settings = Settings(id="B1")
-    assert make_journal(settings, print, print) is None
-    disk = Settings(id="B1", durability=type(settings.durability)(spool="disk"))
-    with pytest.raises(ConfigurationError, match="no data directory"):
-        make_journal(disk, print, print)

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.pipeline.files import list_traces
-from sapwood.runtime.config.settings import Settings, TraceSettings
-from sapwood.runtime.server import make_tracer
+from sapwood.runtime.config.settings import TraceSettings
 from sapwood.runtime.tracing import BATCH_BYTES, CLOCK_SECONDS, Tracer
 from sapwood.trace import Row, RunSettings, read
 from sapwood.trace.columns.frames import Frames
@@ -168,16 +166,6 @@ def test_a_gap_is_told_before_the_trace_says_how_far_it_is(tmp_path: Path) -> No
     live.tick(CLOCK_SECONDS)
     live.close(6.0)
     assert kinds(tmp_path) == ["trace_gap", "clock", "clock"]
-
-
-def test_files_of_a_broker_state_the_settling_time(tmp_path: Path) -> None:
-    trace = TraceSettings(directory=str(tmp_path), run="r", settle_seconds=3.5)
-    live = make_tracer(Settings(id="B1", trace=trace, advertisements="required"), 1)
-    assert live is not None
-    live.start(0.0)
-    live.close(1.0)
-    stated = list_traces(str(tmp_path)).settings()["r"]
-    assert stated == RunSettings(settle_seconds=3.5, advertisements_required=True)
 
 
 CRASHING = """

@@ -7,32 +7,20 @@ and the life of the process.
 from __future__ import annotations
 
 import asyncio
-import errno
 import secrets
 import ssl
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from sapwood.errors import (
-    ConfigurationError,
-    JournalError,
-    ListenError,
-    RefusedError,
-    UnreachableError,
-)
+from sapwood.errors import JournalError, RefusedError, UnreachableError
 from sapwood.protocol.accounts import Accounts
-from sapwood.protocol.durable.messages import MailboxState
-from sapwood.protocol.link.line import HANDSHAKE_SECONDS
 from sapwood.protocol.node import Node
 from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.ports import (
     Append,
     ClientOrder,
-    DropMailbox,
     Joined,
     JoinFailed,
     Note,
@@ -59,12 +47,12 @@ from sapwood.runtime.config.node import node_config
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.data_directory import DataDirectory
 from sapwood.runtime.driver import Driver
-from sapwood.runtime.journal_files import JournalFiles
-from sapwood.runtime.logs import Log, Write
+from sapwood.runtime.listening import listen
+from sapwood.runtime.logs import Write
+from sapwood.runtime.recorders import make_journal, make_log, make_tracer
 from sapwood.runtime.tls import (
     admin_uses_tls,
     client_context,
-    exposure,
     renew,
     server_context,
 )
@@ -72,7 +60,6 @@ from sapwood.runtime.tracing import TICK_SECONDS as TRACE_SECONDS
 from sapwood.runtime.tracing import Tracer
 from sapwood.runtime.verifying import Verifier
 from sapwood.trace.columns.frames import Frames
-from sapwood.trace.schema import RunSettings
 
 if TYPE_CHECKING:
     from sapwood.runtime.admin.endpoint import Admin
@@ -152,7 +139,8 @@ class Server:
             self._tasks.append(asyncio.create_task(self._trace_regularly(self.tracer)))
         try:
             if self.settings.listen:
-                await self._listen(parse_address(self.settings.listen))
+                address = parse_address(self.settings.listen)
+                self._server = await listen(self.driver.accept, address, self.settings, self._tls)
             if self.settings.admin:
                 await self._start_admin(parse_admin(self.settings.admin))
         except BaseException:
@@ -295,42 +283,12 @@ class Server:
         else:
             self._tell(f"broker {self.settings.id}: {effect.reason} (trying again)")
 
-    def _list_durables(self) -> list[MailboxState]:
-        kept = self.node.durability
-        return [] if kept is None else kept.mailboxes.states(self.clock.now())
-
-    def _drop_durable(self, name: str) -> bool:
-        is_there = any(one.name == name for one in self._list_durables())
-        self.driver.bring(DropMailbox(name))
-        return is_there
-
-    # Listening
-
-    async def _listen(self, address: Address) -> None:
-        problem = exposure(self.settings, address)
-        if problem:
-            raise ListenError(f"listen {problem}")
-        loop = asyncio.get_running_loop()
-        try:
-            self._server = await loop.create_server(
-                self.driver.accept,
-                address.host,
-                address.port,
-                backlog=1024,
-                ssl=self._tls,
-                ssl_handshake_timeout=HANDSHAKE_SECONDS if self._tls else None,
-            )
-        except OSError as failure:
-            if failure.errno == errno.EADDRINUSE:
-                raise ListenError(
-                    f"{address} is in use; choose another port with --listen, or stop what uses it"
-                ) from None
-            what = failure.strerror or str(failure)
-            raise ListenError(f"cannot listen on {address}: {what}") from None
+    # Watching
 
     async def _start_admin(self, address: Address) -> None:
         from sapwood.runtime.admin.door import Door  # noqa: PLC0415 - a web server, if one is wanted
-        from sapwood.runtime.admin.endpoint import Admin, Durables  # noqa: PLC0415 - the same
+        from sapwood.runtime.admin.durables import durables  # noqa: PLC0415 - the same
+        from sapwood.runtime.admin.endpoint import Admin  # noqa: PLC0415 - the same
 
         spoil = self._spoil
         self.admin = Admin(
@@ -338,7 +296,7 @@ class Server:
             None if spoil is None else lambda asked: spoil(self.node, asked),
             Door(self.settings.id, lambda: self.accounts, self.verifier, self.settings.admin_hosts),
             lambda: why_not_ready(self.node),
-            Durables(self._list_durables, self._drop_durable),
+            durables(lambda: self.node, self.clock.now, self.driver.bring),
         )
         tls = self.settings.tls if admin_uses_tls(self.settings, address) else None
         await self.admin.start(address, tls)
@@ -358,33 +316,3 @@ class Server:
         while True:
             await asyncio.sleep(TRACE_SECONDS)
             tracer.tick(self.clock.now())
-
-
-def make_journal(
-    settings: Settings, synced: Callable[[int], None], failed: Callable[[str], None]
-) -> JournalFiles | None:
-    """What writes the journal of a broker, if it keeps one."""
-    if not settings.durability.is_on:
-        return None
-    if not settings.data:
-        raise ConfigurationError(
-            "durability.spool is 'disk', and there is no data directory to keep it in; set data "
-            "(--data)"
-        )
-    return JournalFiles(Path(settings.data) / "journal", synced, failed)
-
-
-def make_log(settings: Settings, write: Write) -> Log:
-    """What writes the log of a broker."""
-    return Log(settings.id, settings.log.level, settings.log.format, time.time, write)
-
-
-def make_tracer(settings: Settings, session: int) -> Tracer | None:
-    """What writes the trace of a broker, if one is wanted."""
-    if not settings.trace.directory:
-        return None
-    stated = RunSettings(
-        settle_seconds=settings.trace.settle_seconds,
-        advertisements_required=settings.advertisements == "required",
-    )
-    return Tracer(settings.trace, settings.id, session, stated)

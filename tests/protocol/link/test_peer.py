@@ -46,3 +46,12 @@ def test_it_shows_what_it_is() -> None:
         repr(Peer(Introduction(name="B2", session=3, is_client=False), Channel(ChannelLimits())))
         == "<broker B2.3>"
     )
+
+
+def test_only_a_stream_with_a_name_and_sound_counts_is_told_of() -> None:
+    assert used(comes=True, arrives=True).can_be_shown
+    nameless, unsound = used(comes=True, arrives=True), used(comes=True, arrives=True)
+    nameless.session = 0
+    unsound.channel.acknowledged = 5
+    assert not nameless.can_be_shown
+    assert not unsound.can_be_shown

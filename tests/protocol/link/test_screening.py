@@ -11,7 +11,7 @@ import pytest
 from expecting import expect_none
 from protocol.joined import Network, RawPeer, line_of
 from sapwood.protocol.fitting import misfits
-from sapwood.protocol.link.admission import APPLICANT_KINDS, Applicant
+from sapwood.protocol.link.applicant import APPLICANT_KINDS, Applicant
 from sapwood.protocol.link.channel import ChannelLimits
 from sapwood.protocol.link.dialing import TARGET_KINDS, Target
 from sapwood.protocol.link.handshake import CHECKS, CONTRADICTION, RENEGOTIATE, Goodbye, Ping

@@ -11,7 +11,6 @@ it gets a link outside the tree.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import StrEnum
 from hmac import compare_digest
 from typing import TYPE_CHECKING, Final
 
@@ -20,9 +19,9 @@ from sapwood.filters.ids import SessionId
 from sapwood.protocol.accounts import Account, Accounts
 from sapwood.protocol.due import is_due
 from sapwood.protocol.events import SurveyRequested
-from sapwood.protocol.fitting import COUNT, NOTHING, TIME, Kinds, misfits
 from sapwood.protocol.link import notes
 from sapwood.protocol.link.adopting import awaited, is_adopted, returned
+from sapwood.protocol.link.applicant import Applicant, Stage, is_applicant
 from sapwood.protocol.link.flow import SLOW_POLICIES
 from sapwood.protocol.link.handshake import (
     ALREADY_LINKED,
@@ -89,49 +88,6 @@ GREETING_MAX: Final = 1_000
 CROWD: Final = "too many connections without a Hello; try again"
 
 NO_ANSWER: Final = "the network on this side does not answer; try again"
-
-
-class Stage(StrEnum):
-    """How far the examination of somebody is."""
-
-    LOGIN = "login"
-    """Their password is being verified."""
-    CHALLENGE = "challenge"
-    SURVEY = "survey"
-
-
-class Applicant:
-    """A broker that is being examined, or somebody whose password is. Plain data."""
-
-    __slots__ = ("challenged", "hello", "line", "stage", "survey", "until", "who")
-
-    def __init__(self, line: Line, hello: Hello) -> None:
-        self.line = line
-        self.hello = hello
-        self.stage = Stage.CHALLENGE
-        self.survey = 0
-        """The number of the survey it waits for."""
-        self.challenged = 0
-        """The line over which the holder of its name was challenged."""
-        self.until = 0.0
-        """When the challenge is over, or the survey or the login has taken too long."""
-        self.who: Unproved | None = None
-        """Whose password is being verified."""
-
-
-APPLICANT_KINDS: Final[Kinds] = {
-    "challenged": COUNT,
-    "hello": (Hello,),
-    "line": (Line,),
-    "stage": (Stage,),
-    "survey": COUNT,
-    "until": TIME,
-    "who": (Unproved, NOTHING),
-}
-
-
-def _is_applicant(one: object) -> bool:
-    return type(one) is Applicant and not misfits(one, APPLICANT_KINDS)
 
 
 class Admission:
@@ -218,7 +174,7 @@ class Admission:
         """Forget whoever is not examined, and let nobody wait for ever."""
         lines = self._node.lines
         applicants: object = self.applicants
-        if type(applicants) is not dict or not all(map(_is_applicant, applicants.values())):
+        if type(applicants) is not dict or not all(map(is_applicant, applicants.values())):
             self.applicants = {}  # their lines end, and they dial again
         greeting: object = self.greeting
         if type(greeting) is not dict or {*map(type, greeting.values())} - {float}:

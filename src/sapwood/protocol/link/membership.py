@@ -152,7 +152,7 @@ class Membership:
                 peer.secret,
             )
             for peer in self._node.peers.values()
-            if not peer.is_client and not peer.is_over and _can_be_shown(peer)
+            if not peer.is_client and not peer.is_over and peer.can_be_shown
         )
 
     def enter(
@@ -582,13 +582,6 @@ class Membership:
         if remembered != self._remembered:
             self._remembered = remembered
             node.do(remembered)
-
-
-def _can_be_shown(peer: Peer) -> bool:
-    """Whether a stream can be told of in a hello."""
-    types = tuple(map(type, (peer.name, peer.session, peer.secret)))
-    is_named = types == (str, int, str) and 1 <= peer.session <= COUNT_MAX
-    return is_named and peer.channel.is_sound
 
 
 def _phase(number: int) -> float:

@@ -18,7 +18,7 @@ from sapwood.protocol.fitting import (
     Parts,
 )
 from sapwood.protocol.link.channel import Channel
-from sapwood.protocol.link.handshake import JournalMark
+from sapwood.protocol.link.handshake import COUNT_MAX, JournalMark
 from sapwood.protocol.link.line import Line
 
 
@@ -182,6 +182,13 @@ class Peer:
         """Whether nothing has come over the stream, and nothing has arrived."""
         channel = self.channel
         return not self.is_over and channel.received == 0 and channel.acknowledged == 0
+
+    @property
+    def can_be_shown(self) -> bool:
+        """Whether its stream can be told of in a hello: a fault may have left anything."""
+        types = tuple(map(type, (self.name, self.session, self.secret)))
+        is_named = types == (str, int, str) and 1 <= self.session <= COUNT_MAX
+        return is_named and self.channel.is_sound
 
 
 PEER_KINDS: Final[Kinds] = {
