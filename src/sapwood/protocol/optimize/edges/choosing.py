@@ -23,6 +23,7 @@ from sapwood.protocol.effects import Effect, Record
 from sapwood.protocol.machine import Machine, MessageHandler
 from sapwood.protocol.messages import CODEC, EdgeReport, Subscribe, Unsubscribe
 from sapwood.protocol.neighbours import Neighbour
+from sapwood.protocol.optimize.edges.settings import EdgeRoutingSettings
 from sapwood.protocol.optimize.edges.switching import Switching
 from sapwood.protocol.optimize.edges.weighing import (
     Counted,
@@ -101,12 +102,10 @@ class Choosing(Machine):
     """The choice of one broker."""
 
     name = "edge_choice"
-    derived = ("_settings",)
 
     def __init__(self, core: Core, switching: Switching) -> None:
         super().__init__(core)
         self._switching = switching
-        self._settings = core.config.edges
         self.inward: dict[str, Meter] = {}
         """By neighbour: of the edges from them."""
         self.outward: dict[str, Meter] = {}
@@ -118,6 +117,11 @@ class Choosing(Machine):
         """When the period began."""
         self.decisions: list[EdgeDecision] = []
         self.counts: Counter[str] = Counter()
+
+    @property
+    def _settings(self) -> EdgeRoutingSettings:
+        """As they are set: a copy of them could be spoilt, and periods of zero never end."""
+        return self.core.config.edges
 
     def from_neighbours(self) -> Mapping[type, MessageHandler]:
         """What is said about wishes is counted."""
