@@ -44,6 +44,7 @@ def test_it_finds_what_a_scan_finds_on_workloads(name: str) -> None:
         assert_same(keys, model.match(event), event)
 
 
+@pytest.mark.slow
 def test_a_batch_that_finds_more_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counting, "_FOUND_MIN", 1)
     index = CountingIndex()

@@ -99,8 +99,8 @@ def test_like_is_what_patterns_say(pattern: str, text: str) -> None:
         like = parse_like(pattern, "!")
     except PatternError:
         return
-    symbols = np.array([*pattern_symbols(like), -1], np.int64)
-    found = is_like(symbols.ctypes.data, 0, len(symbols) - 1, *Texts().place(text))
+    symbols, memory = np.array([*pattern_symbols(like), -1], np.int64), Texts()
+    found = is_like(symbols.ctypes.data, 0, len(symbols) - 1, *memory.place(text))
     assert bool(found) == like.matches(text)
 
 

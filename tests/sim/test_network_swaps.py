@@ -208,7 +208,7 @@ def test_who_tells_what_cannot_be_is_left_alone(monkeypatch: pytest.MonkeyPatch)
     net = Static(2, 14)
     liar = net.network.brokers["B3"]
     lie = Neighbourhood(float("nan"), addresses=("sim://B3",), slots=5)
-    monkeypatch.setattr(liar.surroundings, "_news", lambda neighbour: lie)
+    monkeypatch.setattr(liar.surroundings, "_news", lambda neighbour, now: lie)
     links = set(liar.neighbours.tree())
     for name in links:
         net.network.handle(name, ControlReceived("B3", lie))

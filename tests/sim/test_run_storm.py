@@ -65,23 +65,27 @@ class Storm:
         return {link: after[link] - before[link] for link in LINKS}
 
 
-def check_storm(quenched: int, algorithm: str) -> None:
+def check_storm(quenched: int, algorithm: str) -> dict[tuple[str, str], int]:
     storm = Storm(quenched, algorithm)
     assert storm.control() == dict.fromkeys(LINKS, 1)
     cost = storm.blow()
     own = 2  # the cover goes and comes back
-    assert cost == dict.fromkeys(LINKS, 2 * quenched + own)
+    assert max(cost.values()) <= 2 * quenched + own
     verdict = storm.checker.verdict()
     assert verdict.is_correct, verdict.violations[:3]
     assert verdict.published == 400
     assert verdict.expected >= 400
     assert storm.network.problems() == []
+    return cost
 
 
 def test_a_small_storm() -> None:
-    check_storm(quenched=100, algorithm="covering")
+    cost = check_storm(quenched=100, algorithm="covering")
+    assert cost == dict.fromkeys(LINKS, 2 * 100 + 2)
 
 
 @pytest.mark.slow
 def test_ten_thousand_quenched_filters() -> None:
-    check_storm(quenched=10_000, algorithm="covering")
+    """What is hidden comes out in parts; most of it is still in when the cover is back."""
+    cost = check_storm(quenched=10_000, algorithm="covering")
+    assert max(cost.values()) < 10_000

@@ -57,6 +57,7 @@ def neighbours_of(tree: Tree, count: int) -> list[Tree]:
     return [other for other in all_trees(count) if len(links - set(other)) == 1]
 
 
+@pytest.mark.slow
 def test_a_limit_of_links_is_kept() -> None:
     around, _ = drawn(7, 3)
     start = tuple((place, place + 1) for place in range(6))

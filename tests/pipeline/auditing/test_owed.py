@@ -81,6 +81,7 @@ def test_the_pairs_are_those_of_the_definition(seed: int, required: bool) -> Non
     assert sorted(named) == one_by_one(found, batch)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("required", [False, True])
 @pytest.mark.parametrize("kept", [1, 7, 10**6])
 @pytest.mark.parametrize("seed", range(3))

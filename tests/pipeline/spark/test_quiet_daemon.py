@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -51,6 +52,8 @@ def await_end(pid: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_worker_whose_java_has_gone_is_quiet(tmp_path: Path) -> None:
-    assert "BrokenPipeError" in said_when_java_hangs_up("pyspark.daemon", tmp_path)
-    assert said_when_java_hangs_up("sapwood.pipeline.spark.quiet_daemon", tmp_path) == ""
+def test_a_worker_whose_java_has_gone_is_quiet() -> None:
+    with TemporaryDirectory() as name:  # a socket's path is short
+        folder = Path(name)
+        assert "BrokenPipeError" in said_when_java_hangs_up("pyspark.daemon", folder)
+        assert said_when_java_hangs_up("sapwood.pipeline.spark.quiet_daemon", folder) == ""

@@ -116,7 +116,7 @@ def node_places(node: Any) -> Iterator[Place]:
     yield from _fields(name, node.membership)
     for key in ("client_count", "changed", "_acknowledge_at", "_look_at"):
         yield Place(f"{name}Node.{key}", node, key)
-    for key in ("_to_flush", "_to_acknowledge", "_surveys", "_was_restoring"):
+    for key in ("_to_flush", "_to_acknowledge", "surveys", "_was_restoring"):
         yield Place(f"{name}Node.{key}", node, key)
 
 

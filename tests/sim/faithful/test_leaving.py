@@ -347,7 +347,7 @@ def test_what_is_wrong_is_said_with_how_to_see_it_again(
 ) -> None:
     assert leaving.main(["--seed", "1"]) == 0
     monkeypatch.setattr(Leaves, "replay", lambda *arguments: iter(()))
-    seeds = ["--seed", "1", "--count", "12"]
+    seeds = ["--seed", "1", "--count", "16"]
     assert leaving.main(seeds) == 1
     assert "again: python -m sapwood.sim.faithful.leaving --seed" in capsys.readouterr().out
 

@@ -103,7 +103,7 @@ def acknowledged_before_it_came(original: Any) -> Any:
 
 
 def backlog_dropped(original: Any) -> Any:
-    def inherit(self: Channel, before: Channel, keeps: Any, *, is_certain: bool) -> list[FrameRun]:
+    def inherit(self: Channel, before: Channel, *arguments: Any, **named: Any) -> list[FrameRun]:
         before.spool.clear()
         return []
 
@@ -133,9 +133,9 @@ def attempts_end(original: Any) -> Any:
 def repeated_to_the_next_broker(original: Any) -> Any:
     """What the old broker may have accepted is published once more."""
 
-    def begin_anew(self: Publishing, channel: Channel) -> Any:
+    def begin_anew(self: Publishing, channel: Channel, kept: int | None) -> Any:
         self._handed = 0
-        return original(self, channel)
+        return original(self, channel, kept)
 
     return begin_anew
 

@@ -27,6 +27,7 @@ def test_the_tree_gets_cheaper_and_stays_a_tree() -> None:
     assert found == topology(course, "adaptive")
 
 
+@pytest.mark.slow
 def test_no_broker_gets_more_neighbours_than_it_may_have() -> None:
     course = small(2, ticks=2500)
     found = topology(course, "adaptive", degree_max=4)

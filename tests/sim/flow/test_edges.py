@@ -22,6 +22,7 @@ SMALL = Setup(depth=3, scale=20.0, seconds=100, ramp=PEAK)
 FIXED = EdgeRoutingSettings(choice="fixed", telling=("simple",), unit="messages")
 
 
+@pytest.mark.slow
 def test_one_seed_gives_one_result() -> None:
     first, again, other = (edges(SMALL._replace(seed=seed)) for seed in (1, 1, 2))
     assert first.seconds == again.seconds

@@ -65,6 +65,7 @@ def test_brokers_renew_as_often(live: float, variant: str) -> None:
     assert exact.half_width < 0.25 * exact.value
 
 
+@pytest.mark.slow
 def test_what_stays_for_ever_is_renewed_once_a_period_over_every_link() -> None:
     """Eq. 3.26: however many stand behind an entry, one of them renews it."""
     tree = rooted_tree([("A", "B"), ("B", "C")], "A")

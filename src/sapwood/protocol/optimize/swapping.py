@@ -129,8 +129,8 @@ class Swapping(Aftermath):
         if is_due(self.decide_at, now, 2 * period):
             is_first = self.decide_at == float("-inf")
             self.decide_at = now + period * self._jitter()
-            self.traffic.turn(now, self.settings.window_max_seconds)
             self._collect(now)
+            self.traffic.turn(now, self.settings.window_max_seconds)
             self._mend(now)
             self.decisions = [one for one in self.decisions if is_sound(one)][-DECISIONS_MAX:]
             self.left = self.settings.per_round
