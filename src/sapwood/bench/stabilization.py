@@ -25,9 +25,8 @@ from sapwood.protocol.stabilize.published.schemes import SCHEMES
 from sapwood.protocol.stabilize.timing import DELAY_SECONDS_MIN
 from sapwood.routing.algorithms import ALGORITHMS
 from sapwood.sim.faithful.redundant import PlanRun, draw_plan
-from sapwood.sim.perturbed import PERIOD, Recovery, recover
+from sapwood.sim.perturbed import PERIOD, Recovery, published_scenario, recover
 from sapwood.sim.run import Simulation
-from sapwood.sim.scenario import Scenario, from_mapping
 
 OWN: Final = ("digest", "batch", "hop-lease")
 OFF: Final = "off"
@@ -124,39 +123,6 @@ def published(scheme: str, seed: int) -> Recovery:
     result = simulation.run()
     after, bound = result.recovered_after, result.bound
     return Recovery(math.inf if after is None else after, math.inf if bound is None else bound)
-
-
-def published_scenario(scheme: str) -> Scenario:
-    """Clients come and go; then messages are spoilt for a second, and tables at its end."""
-    return from_mapping(
-        {
-            "name": f"stabilization, {scheme}",
-            "duration": 40.0,
-            "topology": {"shape": "tree", "brokers": 7},
-            "stabilization": {"scheme": scheme, "refresh_period": PERIOD},
-            "workload": {
-                "type": "classes",
-                "classes": 20,
-                "overlap": 2,
-                "arrival_rate": 0.2,
-                "departure_rate": 0.02,
-                "publication_rate": 0.0,
-                "initial_subscriptions": 10,
-            },
-            "faults": [
-                {
-                    "type": "messages",
-                    "at": 19.0,
-                    "seconds": 1.0,
-                    "loss": 0.2,
-                    "duplication": 0.2,
-                    "corruption": 0.2,
-                    "insertion": 5.0,
-                },
-                {"type": "tables", "at": 20.0, "share": 0.8},
-            ],
-        }
-    )
 
 
 def tree(scheme: str, seed: int) -> Recovery:

@@ -14,9 +14,8 @@ from sapwood.experiments.curves import Curves, Observation
 from sapwood.experiments.experiment import Experiment, Figure, Parameters, Size
 from sapwood.protocol.stabilize.published.schemes import SCHEMES
 from sapwood.routing.algorithms import ALGORITHMS
-from sapwood.sim.perturbed import PERIOD, recover
+from sapwood.sim.perturbed import published_scenario, recover
 from sapwood.sim.run import Simulation
-from sapwood.sim.scenario import Scenario, from_mapping
 
 OWN: Final = ("digest", "batch", "hop-lease")
 OFF: Final = "off"
@@ -33,39 +32,6 @@ CLAIM_OF: Final = {
     "rebuild": "T3.13",
 }
 """By scheme, where its bound is claimed."""
-
-
-def scenario_of(scheme: str) -> Scenario:
-    """Clients come and go; messages are spoilt for a second, and most tables at its end."""
-    return from_mapping(
-        {
-            "name": f"recovery, {scheme}",
-            "duration": 40.0,
-            "topology": {"shape": "tree", "brokers": 7},
-            "stabilization": {"scheme": scheme, "refresh_period": PERIOD},
-            "workload": {
-                "type": "classes",
-                "classes": 20,
-                "overlap": 2,
-                "arrival_rate": 0.2,
-                "departure_rate": 0.02,
-                "publication_rate": 0.0,
-                "initial_subscriptions": 10,
-            },
-            "faults": [
-                {
-                    "type": "messages",
-                    "at": 19.0,
-                    "seconds": 1.0,
-                    "loss": 0.2,
-                    "duplication": 0.2,
-                    "corruption": 0.2,
-                    "insertion": 5.0,
-                },
-                {"type": "tables", "at": 20.0, "share": 0.8},
-            ],
-        }
-    )
 
 
 def _measure(parameters: Parameters, seed: int) -> Iterator[Observation]:
@@ -91,7 +57,7 @@ def _own(scheme: str, seed: int) -> tuple[float | None, float | None]:
 
 
 def _published(scheme: str, seed: int) -> tuple[float | None, float | None]:
-    result = Simulation(scenario_of(scheme), seed, check=False, digest=False).run()
+    result = Simulation(published_scenario(scheme), seed, check=False, digest=False).run()
     return result.recovered_after, result.bound
 
 

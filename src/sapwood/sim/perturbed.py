@@ -50,6 +50,7 @@ from sapwood.protocol.subscribing import Subscribing
 from sapwood.routing.algorithms import ALGORITHMS
 from sapwood.routing.strategy import Entry
 from sapwood.sim.kernel import Kernel
+from sapwood.sim.scenario import Scenario, from_mapping
 from sapwood.wire.frames import HEADER_SIZE
 
 PERIOD: Final = 10.0
@@ -460,3 +461,36 @@ def recover(
     patience = net.bound_of("digest" if scheme == "off" else scheme) + 2 * net.period
     last = last_wrong(net, right, patience)
     return Recovery(last if net.tables() == right else math.inf, net.bound_of(scheme))
+
+
+def published_scenario(scheme: str) -> Scenario:
+    """Clients come and go; then messages are spoilt for a second, and tables at its end."""
+    return from_mapping(
+        {
+            "name": f"stabilization, {scheme}",
+            "duration": 40.0,
+            "topology": {"shape": "tree", "brokers": 7},
+            "stabilization": {"scheme": scheme, "refresh_period": PERIOD},
+            "workload": {
+                "type": "classes",
+                "classes": 20,
+                "overlap": 2,
+                "arrival_rate": 0.2,
+                "departure_rate": 0.02,
+                "publication_rate": 0.0,
+                "initial_subscriptions": 10,
+            },
+            "faults": [
+                {
+                    "type": "messages",
+                    "at": 19.0,
+                    "seconds": 1.0,
+                    "loss": 0.2,
+                    "duplication": 0.2,
+                    "corruption": 0.2,
+                    "insertion": 5.0,
+                },
+                {"type": "tables", "at": 20.0, "share": 0.8},
+            ],
+        }
+    )
