@@ -152,7 +152,7 @@ def test_tls_and_plain_do_not_understand_each_other(authority: Authority) -> Non
 def test_who_connects_and_says_nothing_is_not_waited_for(
     authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sapwood.runtime.server.HANDSHAKE_SECONDS", 0.1)
+    monkeypatch.setattr("sapwood.runtime.listening.HANDSHAKE_SECONDS", 0.1)
 
     async def check() -> None:
         async with serving(tls=authority.settings("127.0.0.1")) as server:
