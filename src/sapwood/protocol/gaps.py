@@ -142,14 +142,17 @@ class Gaps(Machine):
         return bounds
 
     def _told(self, neighbour: str) -> Bounds:
-        """What could have come from a neighbour: what it was told that somebody wants."""
+        """What could have come from a neighbour: what it was told that somebody wants.
+
+        After a restart it was told nothing yet, and before it nobody knows what: then anything.
+        """
         if not self.core.neighbours.is_in_tree(neighbour):
             return None
         told = self.core.subscriptions.told(neighbour)
         if self.core.neighbours[neighbour].may_flood or len(told) > FILTERS_MAX:
             return None
-        if not told and self.core.subscriptions.scope is not None:
-            return None  # a new link: what the neighbour advertises is not known yet
+        if not told:  # a new link, over which nothing was told yet; or nobody wants anything here
+            return None
         return told.values()
 
     def _parsed(self, texts: tuple[str, ...]) -> Bounds:

@@ -120,7 +120,12 @@ class Restoration(Machine):
         return self._tell()
 
     def link_down(self, neighbour: str, now: float) -> list[Effect]:
-        """A neighbour is gone, and its entries."""
+        """A neighbour is gone, and its entries.
+
+        If it came late and was let go since, it is expected no more: two brokers that went on
+        expecting each other would take every new link for part of the tree, and give it up again.
+        """
+        self.late.pop(neighbour, None)
         self.untold.pop(neighbour, None)
         self.untold_advertisements.pop(neighbour, None)
         self.stale.pop(neighbour, None)
