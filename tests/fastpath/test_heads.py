@@ -50,10 +50,10 @@ def decided(broker: Broker, *attributes: bytes) -> list[tuple[str, ...] | None]:
     runs, end = router.route("c.1", data, 0, 0.0, stops=False)
     assert end == len(data)
     found: list[tuple[str, ...] | None] = []
-    for run in runs:
-        plan = None if run.plan == LOOK_CLOSER else router.plans[run.plan].everyone
+    for number, _, _, frames in runs:
+        plan = None if number == LOOK_CLOSER else router.plans[number].everyone
         names = None if plan is None else tuple(name for name in plan if name.endswith(".f"))
-        found += [names] * run.frames
+        found += [names] * frames
     return found
 
 

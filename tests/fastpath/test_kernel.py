@@ -42,16 +42,17 @@ def runs(
     data = b"".join(frames)
     router = broker.forwarding.router
     found, end = router.route("c.1", data, at, now, stops=stops)
-    places = [at, *(run.end for run in found)]
-    assert [run.start for run in found] == places[:-1]
+    places = [at, *(run_end for _, _, run_end, _ in found)]
+    assert [start for _, start, _, _ in found] == places[:-1]
     assert places[-1] == end
-    return [(destinations(broker, run), run.frames) for run in found], end
+    return [(destinations(broker, run), run[-1]) for run in found], end
 
 
 def destinations(broker: Broker, run: RoutedRun) -> object:
-    if run.plan == LOOK_CLOSER:
+    plan = run[0]
+    if plan == LOOK_CLOSER:
         return None
-    return broker.forwarding.router.plans[run.plan].everyone
+    return broker.forwarding.router.plans[plan].everyone
 
 
 def test_neighbours_with_one_plan_are_one_run(broker: Broker) -> None:

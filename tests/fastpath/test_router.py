@@ -63,7 +63,7 @@ def run(publisher: str, *xs: object) -> bytes:
 def routes(broker: Broker, source: str, data: bytes) -> list[int]:
     """The plans of the runs, as far as the router decides."""
     found, _ = broker.forwarding.router.route(source, data, 0, 0.0, stops=False)
-    return [one.plan for one in found]
+    return [plan for plan, *_ in found]
 
 
 def test_what_is_remembered_is_decided_by_compiled_code_alone() -> None:

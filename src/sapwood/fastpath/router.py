@@ -8,7 +8,7 @@ that never gets a long read never has one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from sapwood.compiled.cpython import BYTES_OFFSET
 from sapwood.compiled.table import remember
@@ -17,7 +17,6 @@ from sapwood.fastpath.state import (
     ATTRIBUTES_SALT,
     ENGINE,
     ITEMS,
-    MATCHED,
     NAME_NUMBERS,
     NEW_COUNT,
     PLAN_COUNT,
@@ -26,20 +25,17 @@ from sapwood.fastpath.state import (
     State,
 )
 from sapwood.matching import MatchIndex
+from sapwood.matching.engine import Engine
 
 Plan = TypeVar("Plan")
 
 _SIZE_MIN = 1024
 
 
-class RoutedRun(NamedTuple):
-    """Frames of a read that lie one behind the other and go to the same destinations."""
-
-    plan: int
-    """The number of their plan; negative (LOOK_CLOSER) for a single frame that is not decided."""
-    start: int
-    end: int
-    frames: int
+RoutedRun: TypeAlias = list[int]
+"""Frames of a read that lie one behind the other and go to the same destinations: the number of
+their plan (negative, LOOK_CLOSER, for a single frame that is not decided), where they start and
+end, and how many they are. As an array gives it: a read may have very many of them."""
 
 
 class Router(Generic[Plan]):
@@ -60,6 +56,8 @@ class Router(Generic[Plan]):
         self._numbers: dict[int, int] = {}
         """Of plans that came from outside, by identity."""
         self._state = State(_SIZE_MIN)
+        self._engine: Engine | None = None
+        """The one that the state knows."""
 
     def clear(self) -> None:
         """Forget everything."""
@@ -105,11 +103,19 @@ class Router(Generic[Plan]):
             self._open(min(2 * state.keys.size, self._size_max))
         salt = self._salt(source)
         engine = self._index.engine()
-        numbers[ENGINE], numbers[NAME_NUMBERS], numbers[ITEMS] = engine
+        if engine is not self._engine:
+            numbers[ENGINE], numbers[NAME_NUMBERS], numbers[ITEMS] = self._engine = engine
         begin = id(data) + BYTES_OFFSET
         count = route(state.address, begin, at, len(data), salt, now, stops)
-        self._index.count_events(int(numbers[MATCHED]))
-        for row in state.new_plans[: numbers[NEW_COUNT]].tolist():
+        new, _, matched, position = numbers[NEW_COUNT : POSITION + 1].tolist()
+        if matched:
+            self._index.count_events(matched)
+        if new:
+            self._make_plans(new)
+        return state.runs[:count].tolist(), position
+
+    def _make_plans(self, new: int) -> None:
+        """For sets of destinations that the matching engine found for the first time."""
+        for row in self._state.new_plans[:new].tolist():
             wanted = [self._index.destination(number) for number in row[1 : row[0] + 1]]
             self.plans.append(self._plan_for(wanted))
-        return [RoutedRun(*row) for row in state.runs[:count].tolist()], int(numbers[POSITION])

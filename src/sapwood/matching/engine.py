@@ -64,6 +64,11 @@ class CompiledIndex(Generic[Key]):
         self._free_entries: list[int] = []
         self._memory[DESTINATION_SLOT][0] = self._vocabulary.found_slot()
         self._destinations: list[Any] = [None]
+        self._memory.reserve(FOUND, CHUNK)
+        self._engine = Engine(
+            self._memory.address, id(self._vocabulary.names), id(self._destinations)
+        )
+        """The same for as long as the index is there: whoever has it need not be told again."""
         self._destination_of: dict[Hashable, int] = {None: 0}
         self._destination_entries: list[int] = [0]
         self._free_destinations: list[int] = []
@@ -160,8 +165,7 @@ class CompiledIndex(Generic[Key]):
         """What compiled code needs that asks for destinations by itself; until the next change."""
         if self._arranged_rows < self._rows.count:
             self._settle()
-        self._memory.reserve(FOUND, CHUNK)
-        return Engine(self._memory.address, id(self._vocabulary.names), id(self._destinations))
+        return self._engine
 
     def destination(self, number: int) -> Any:
         """The destination that compiled code knows by a number."""

@@ -151,7 +151,7 @@ class MatchIndex(Generic[Key]):
 
     def engine(self) -> Engine:
         """What compiled code needs that asks for destinations by itself; until the next change."""
-        return self._change_over().engine()
+        return (self._compiled or self._change_over()).engine()
 
     def destination(self, number: int) -> Any:
         """The destination that compiled code knows by a number."""
@@ -159,7 +159,7 @@ class MatchIndex(Generic[Key]):
 
     def count_events(self, count: int) -> None:
         """Compiled code has asked about so many notifications."""
-        self._change_over().count_events(count)
+        (self._compiled or self._change_over()).count_events(count)
 
     def optimize(self) -> None:
         """Rearrange everything, using what the notifications matched so far were like."""
