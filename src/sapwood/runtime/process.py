@@ -21,6 +21,7 @@ from sapwood.matching import preload
 from sapwood.protocol.node import Node
 from sapwood.runtime.admin.readiness import why_not_ready
 from sapwood.runtime.config.settings import Settings
+from sapwood.runtime.heap import keep_freed_memory
 from sapwood.runtime.logs import to_stderr
 from sapwood.runtime.reloading import Load, Reloading
 from sapwood.runtime.server import Server
@@ -51,6 +52,7 @@ def run_broker(
     its state on request, where the settings allow that. `load` reads its settings again at SIGHUP;
     without it, that signal changes accounts and certificates only.
     """
+    keep_freed_memory(os.environ)
     _warm(settings, tell)
     server = Server(settings, tell, spoil, to_stderr)
     uvloop.run(_serve(server, tell, load or (lambda: settings), stop_with_stdin))
