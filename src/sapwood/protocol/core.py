@@ -127,11 +127,10 @@ class Core:
 
     def is_restricted(self, source: str) -> bool:
         """Whether what a source may send depends on the attributes."""
-        if source not in self.clients:
+        accounts, is_required = self.config.accounts, self.config.advertisements_required
+        if (accounts is None and not is_required) or source not in self.clients:
             return False
-        accounts = self.config.accounts
-        is_free = accounts is None or accounts.is_free(source)
-        return self.config.advertisements_required or not is_free
+        return is_required or not (accounts is None or accounts.is_free(source))
 
     def claim_refusal(self, source: str, kind: str, entry_id: str, filter: Filter) -> str:
         """Why a client may not subscribe to a filter or advertise it; empty if it may."""

@@ -163,7 +163,7 @@ class Forwarding:
     @property
     def may_route(self) -> bool:
         """Whether long reads are for the router: nobody has to wait for its code to be loaded."""
-        return self.index.has_engine
+        return self._router is not None or self.index.has_engine
 
     def open(self, neighbour: str, *, everything: bool) -> None:
         """A neighbour gets every notification, or what it wants."""

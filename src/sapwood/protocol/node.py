@@ -387,7 +387,8 @@ class Node:
         if size != len(data):
             self.changed = True  # a control message may wait for its time and ask for nothing yet
         if is_due:
-            self._flush_all(now)  # a client hears of a refusal before the acknowledgement
+            if self._to_flush:
+                self._flush_all(now)  # a client hears of a refusal before the acknowledgement
             self._confirm(peer, now)
         elif peer.name not in self._to_acknowledge:
             self.owe_ack(peer, now)
