@@ -97,6 +97,21 @@ def test_what_has_shown_a_mistake_once() -> None:
     expect_none(spoilt_streams.failures(KEPT))
 
 
+KEPT_PLACES = [
+    (10243, "slow", "B2/B1/MemorySpool.given_up", 4),
+    (10292, "away", "B1/B2/Peer.given_up_seen", 4),
+]
+"""The same as seed, moment, place and value: seeds draw others when fields are added."""
+
+
+@pytest.mark.parametrize(("seed", "moment", "place", "value"), KEPT_PLACES)
+def test_places_that_have_shown_a_mistake_once(
+    seed: int, moment: str, place: str, value: int
+) -> None:
+    assert place in spoilt_streams.single_places(moment, seed)
+    expect_none(spoilt_streams.problems_of(seed, moment, [Spoilt(place, value)]))
+
+
 def partial_frames(seed: int) -> list[str]:
     """Lines of which the beginning of a frame has come, and nothing more."""
     scene = spoilt_streams.Scene(seed, "busy")
