@@ -62,8 +62,14 @@ async def brokers(
     config: Path | None = None,
     advertised: Sequence[str] = (),
     with_proxies: bool = False,
+    delays: Callable[[], float] = lambda: 0.0,
+    spread: Callable[[], float] = lambda: 0.0,
 ) -> AsyncIterator[Brokers]:
-    """Processes that are started together, each with those it dials."""
+    """Processes that are started together, each with those it dials.
+
+    Or one after the other, with so many seconds between two of them (`spread`); over proxies that
+    hold everything for a time, drawn for each (`delays`).
+    """
     async with AsyncExitStack() as stack:
         made = Brokers()
         ports = {name: reserve(stack) for name in joins}
@@ -81,6 +87,7 @@ async def brokers(
                 url = f"sapwood://127.0.0.1:{ports[other]}"
                 if with_proxies:
                     proxy = await stack.enter_async_context(Proxy(ports[other]))
+                    proxy.delay_seconds = delays()
                     made.proxies[name, other] = proxy
                     url = proxy.url
                 arguments.append(f"--join={url}")
@@ -88,6 +95,7 @@ async def brokers(
         try:
             for one in made.values():
                 one.launch()
+                await pause(spread())
             for one in made.values():
                 await asyncio.to_thread(one.wait_until_listening)
             yield made

@@ -23,6 +23,8 @@ class Proxy:
         """While it is, nobody gets through, and those who try are turned away."""
         self.bytes_per_second: dict[str, float] = {}
         """By direction; without an entry as fast as it goes."""
+        self.delay_seconds = 0.0
+        """How long bytes are held before they go on."""
         self.forwarded = {UP: 0, DOWN: 0}
         self._target_port = target_port
         self._fuses: dict[str, int] = {}
@@ -117,6 +119,7 @@ class Proxy:
     ) -> None:
         with suppress(OSError):
             while data := await reader.read(_CHUNK):
+                await _wait(self.delay_seconds)
                 await self._moving.wait()
                 fuse = self._fuses.get(direction)
                 if fuse is not None:
@@ -134,6 +137,11 @@ class Proxy:
     async def _pace(self, size: int, direction: str) -> None:
         speed = self.bytes_per_second.get(direction)
         if speed:
-            passed = asyncio.Event()
-            asyncio.get_running_loop().call_later(size / speed, passed.set)
-            await passed.wait()
+            await _wait(size / speed)
+
+
+async def _wait(seconds: float) -> None:
+    if seconds:
+        passed = asyncio.Event()
+        asyncio.get_running_loop().call_later(seconds, passed.set)
+        await passed.wait()

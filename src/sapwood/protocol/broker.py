@@ -208,6 +208,11 @@ class Broker(Control):
             return machines
         return (*machines, Refreshing(self, subscribing, self.restoration, self.edges))
 
+    @property
+    def refresh_seconds(self) -> float:
+        """How often is looked again: more often than set, if delays and a stated time want it."""
+        return self.tree.refresh_seconds
+
     def _make_optimizers(self) -> None:
         """The machines that find out what the tree and its edges cost, and make them cheaper."""
         self.edges = Switching(self)

@@ -92,6 +92,20 @@ class Core:
         """The table within which subscriptions are told, if there is one."""
         return self.advertisements if self.config.spreads_advertisements else None
 
+    @property
+    def refresh_seconds(self) -> float:
+        """How often is looked again whether tables and streams are right."""
+        return self.config.stabilization.refresh_seconds
+
+    @property
+    def audit_seconds(self) -> float:
+        """In which time everything that is derived is derived again.
+
+        Where a time is stated for all healing, that is done as often as everything else.
+        """
+        settings = self.config.stabilization
+        return self.refresh_seconds if settings.seconds else settings.audit_seconds
+
     def new_tally(self) -> Tally | None:
         """Where what passes through is counted, for all who look at it; None if nobody does."""
         config = self.config

@@ -166,7 +166,7 @@ class Node:
             line.heard_at, peer = now, line.peer
             if peer is not None and self.peers.get(peer.name) is not peer:
                 raise RuntimeError(f"{line} belongs to {peer}, whom nobody knows")
-            kind = -1 if peer is None or line.rest else only_kind(data)
+            kind = -1 if peer is None or line.rest or line.needed else only_kind(data)
             if kind in NOTIFICATION_TYPES:
                 self._frames(line, data, 1, len(data), now)
             elif kind == LINK and (ack := lone_ack(data)) is not None:

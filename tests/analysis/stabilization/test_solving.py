@@ -16,6 +16,8 @@ from sapwood.analysis.stabilization import (
     bounds,
     periods_following,
     periods_within,
+    refresh_within,
+    refreshed,
     refusals,
     shortest_refresh,
 )
@@ -117,3 +119,48 @@ def test_beacons_outlive_their_way_on_long_even_links() -> None:
     found = periods_following(shortest_refresh(even), even)
     assert found.beacon_period == pytest.approx(1.01 * 9.5)
     assert [*refusals(even, found)] == []
+
+
+def slower(network: Network, factor: float) -> Network:
+    return msgspec.structs.replace(network, delay_max=network.delay_max * factor)
+
+
+def test_longer_delays_than_solved_for_want_a_shorter_period_by_hand() -> None:
+    """At 0.1 s over a link: S = (ρ + 5.1) + (10.6 + 4.4 + 3 + 8 + 5.0 + 1.5) + (ρ + 2.1) + ρ."""
+    solved = periods_within(121.6, LAN)
+    slow = msgspec.structs.replace(LAN, delay_max=0.1)
+    found = refresh_within(121.6, slow, solved)
+    total = bounds(slow, refreshed(found, solved)).total_derived
+    assert total == pytest.approx(121.6)
+    assert 3 * found + (total - 3 * found) == pytest.approx(121.6)
+    assert 24.0 < found < 30.0
+    assert refresh_within(121.6, LAN, solved) == pytest.approx(30.0)
+
+
+@given(networks(), periods(), st.floats(0.0, 1e3), st.floats(0.1, 4.0))
+def test_the_stated_time_is_kept_or_the_period_is_the_shortest(
+    network: Network, like: Periods, more: float, factor: float
+) -> None:
+    seconds = least_seconds(network, like) + more
+    solved = periods_within(seconds, network, like)
+    now = slower(network, factor)
+    found = refresh_within(seconds, now, solved)
+    least = max(shortest_refresh(now, solved), solved.beacon_period)
+    assert min(least, solved.refresh_period) <= found <= solved.refresh_period
+    total = bounds(now, refreshed(found, solved)).total_derived
+    if least < found:
+        assert total <= seconds * (1 + 1e-9) or solved.refresh == "hop-lease"
+    if found < solved.refresh_period and least < found:
+        assert total == pytest.approx(seconds, rel=1e-9)
+
+
+def test_leases_that_were_agreed_on_stay() -> None:
+    solved = periods_within(200.0, LAN, Periods(refresh="hop-lease"))
+    assert refresh_within(200.0, slower(LAN, 4.0), solved) == solved.refresh_period
+
+
+@pytest.mark.parametrize("delay", [1e9, math.inf, math.nan])
+def test_delays_that_cannot_be_leave_the_period_as_it_is(delay: float) -> None:
+    solved = periods_within(121.6, LAN)
+    impossible = msgspec.structs.replace(LAN, delay_max=delay)
+    assert refresh_within(121.6, impossible, solved) == solved.refresh_period

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sapwood.protocol.link.handshake import LINK_CODEC, Ack, GivenUp, LinkMessage, Ping, Pong
-from sapwood.protocol.link.line import HANDSHAKE_BYTES_MAX, Frames, Line, lone_ack
+from sapwood.protocol.link.line import FORGOTTEN, HANDSHAKE_BYTES_MAX, Frames, Line, lone_ack
 from sapwood.protocol.link.states import LineState
 from sapwood.protocol.messages import CODEC, Unsubscribe
 from sapwood.wire.frames import (
@@ -110,6 +110,16 @@ def test_whole_frames_of_a_read_stay_together_and_messages_come_one_by_one() -> 
     ]
     assert (one.rest, one.rest_size, one.needed) == ([NOTE[:5]], 5, 7)
     assert one.read(NOTE[5:]) == [Frames(NOTE, 1, len(NOTE))]
+
+
+@pytest.mark.parametrize(("field", "value"), [("rest", []), ("needed", 0), ("rest_size", 0)])
+def test_a_frame_whose_beginning_was_forgotten_is_not_read_on(field: str, value: object) -> None:
+    one = line()
+    one.read(NOTE[:5])
+    setattr(one, field, value)
+    assert not one.is_sound(0.0)
+    assert one.read(NOTE[5:] + NOTE) == []
+    assert one.problem == FORGOTTEN
 
 
 def test_what_comes_before_a_message_that_does_not_decode_is_not_lost() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from protocol.joined import Network
 from protocol.wiring import notification
 from sapwood.protocol.link.metering import LATENCY_BOUNDS, SAMPLED_READS, Metering
@@ -90,3 +92,15 @@ def test_a_peer_that_cannot_be_looked_at_stops_no_tick() -> None:
     node = net.nodes["B1"]
     node.peers["B2"].channel = None  # type: ignore[assignment]
     assert node.metering.look(node, net.now) is None
+
+
+@pytest.mark.parametrize("wrong", [2**70, -1])
+def test_numbers_that_nobody_could_read_are_not_told_and_are_put_right(wrong: int) -> None:
+    net = busy()
+    node = net.nodes["B1"]
+    node.counts["given_up"] = wrong
+    assert node.metering.look(node, net.now + 1.0) is None
+    node.checking.screen(net.now)
+    report = node.metering.look(node, net.now + 2.0)
+    assert isinstance(report, LoadReport)
+    assert report.given_up == 0

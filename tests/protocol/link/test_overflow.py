@@ -105,3 +105,13 @@ def test_parts_of_frames_of_all_together_take_bounded_memory(
     assert clients["large"].goodbye.code == BUSY
     assert [name for name, one in clients.items() if one.count(Goodbye)] == ["large"]
     assert sum(line.rest_size for line in net.nodes["B1"].lines.values()) <= 250_000
+
+
+@pytest.mark.parametrize("seen", [2**70, -1])
+def test_what_cannot_have_been_given_up_is_not_counted(seen: int) -> None:
+    """Others are told the sum, and could not read it."""
+    node = line_of(2).nodes["B1"]
+    peer = node.peers["B2"]
+    peer.given_up_seen = seen
+    node.overflow.count(peer)
+    assert (node.counts["given_up"], peer.given_up_seen) == (0, 0)

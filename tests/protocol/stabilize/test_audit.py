@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -316,3 +317,35 @@ def test_what_is_replaced_is_thrown_away_piece_by_piece() -> None:
     for step in range(left):
         broker.handle(Tick(), PERIOD + 5.1 + step / 100)
     assert broker.audit.retired == []
+
+
+CORE_SHARE_MAX = 0.02
+MANY_ENTRIES = 10_000
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("routing", ["covering", "simple", "identity"])
+def test_an_audit_of_many_entries_takes_little_of_a_core(routing: str) -> None:
+    """With four neighbours, by default settings; the time is that of the processor."""
+    random = Random(1)
+    settings = StabilizationSettings()
+    broker = Broker(BrokerConfig(id="B", routing=routing, stabilization=settings))
+    sources = ("N1", "N2", "N3", "N4", "c1.1", "c2.1")
+    for name in sources[:4]:
+        broker.handle(LinkUp(name, features=("restart",)), 0.0)
+    for name in sources[4:]:
+        broker.handle(ClientUp(name), 0.0)
+    for number in range(MANY_ENTRIES):
+        low = random.randrange(100)
+        filter = f"symbol = 'S{random.randrange(5000)}' and price > {low} and size < {number % 50}"
+        message = Subscribe(f"s{number}", filter)
+        broker.handle(ControlReceived(sources[number % len(sources)], message), 0.0)
+    broker.handle(Tick(), 0.0)
+    took: list[float] = []
+    for count in (1, 2):
+        began = time.process_time()
+        assert audit(broker, count * settings.audit_seconds, slices=10**6) == []
+        took.append(time.process_time() - began)
+    assert (broker.audit.count, broker.faults.total()) == (2, 0)
+    assert min(took) <= CORE_SHARE_MAX * settings.audit_seconds

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from sapwood.analysis.stabilization import Periods, refusals
 from sapwood.protocol.ports import TICK_SECONDS
-from sapwood.protocol.stabilize.periods import network_allowed, periods_of
+from sapwood.protocol.stabilize.periods import network_allowed, network_known, periods_of
 from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
 
 
@@ -38,3 +40,12 @@ def test_the_worst_network_is_possible_and_no_deeper_one_is() -> None:
     assert (found.height, found.diameter, found.reach) == (9, 18, 10)
     assert (found.delay_max, found.ring_max) == (0.25, 5)
     assert [*refusals(found, Periods())] == []
+
+
+def test_the_root_knows_how_many_there_are_and_all_know_the_longest_way() -> None:
+    tree = TreeSettings(depth_max=10, ring_max=5)
+    root = network_known(tree, 0.1, 0.55, 7)
+    assert (root.brokers, root.diameter, root.delay_max, root.ring_max) == (7, 6, 0.1, 5)
+    other = network_known(tree, 0.1, 0.55, None)
+    assert (other.brokers, other.diameter) == (10, 6)
+    assert network_known(tree, 0.1, inf, None).diameter == 18

@@ -141,7 +141,8 @@ def test_without_a_scheme_there_is_no_machine() -> None:
 
 
 @pytest.mark.slow
-def test_a_comparison_is_small_whatever_the_tables_hold() -> None:
+def test_a_comparison_is_small_whatever_the_tables_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sapwood.protocol.stabilize.digest.BUCKET_ENTRIES", 10)
     broker = new_broker(advertisements_required=True)
     sizes = []
     for number in range(100):

@@ -16,6 +16,8 @@ from sapwood.analysis.stabilization.solving import (
     excess,
     periods_following,
     periods_within,
+    refresh_within,
+    refreshed,
     shortest_refresh,
 )
 from sapwood.analysis.stabilization.traffic import IdleTraffic, idle_traffic
@@ -35,6 +37,8 @@ __all__ = [
     "network_of",
     "periods_following",
     "periods_within",
+    "refresh_within",
+    "refreshed",
     "refusals",
     "shortest_refresh",
 ]

@@ -97,6 +97,47 @@ def _corners(network: Network, base: Periods) -> list[float]:
     return [first, *later, 2 * max(first, *inner)]
 
 
+def refresh_within(seconds: float, network: Network, periods: Periods) -> float:
+    """The longest refresh period up to that of `periods` that keeps a stated time here.
+
+    For brokers that run, and measure longer delays than those for which their periods were solved.
+    The same period is taken for neighbours, clients and audits. That of beacons stays, since
+    others wait for them; so does everything where entries are leased, since their leases were
+    agreed on. If no period keeps the time, it is the shortest that the network allows: as near as
+    it gets.
+
+    >>> from sapwood.analysis.stabilization.network import network_of
+    >>> periods = periods_within(120, network_of(40, height=6, delay_max=0.05))
+    >>> round(refresh_within(120, network_of(40, height=6, delay_max=0.1), periods), 3)
+    26.433
+    """
+    longest = periods.refresh_period
+    least = max(shortest_refresh(network, periods), periods.beacon_period)
+    if not least < longest or "off" in (periods.refresh, periods.tree) or _is_leased(periods):
+        return longest
+    first, last = (_refreshed(one, network, periods) for one in (least, longest))
+    slope = (last - first) / (longest - least)
+    return min(longest, max(least, least + (seconds - first) / slope))
+
+
+def refreshed(refresh_period: float, periods: Periods) -> Periods:
+    """The same periods, with one for neighbours, clients and audits."""
+    return msgspec.structs.replace(
+        periods,
+        refresh_period=refresh_period,
+        client_refresh_period=refresh_period,
+        audit_period=refresh_period,
+    )
+
+
+def _refreshed(refresh_period: float, network: Network, periods: Periods) -> float:
+    return bounds(network, refreshed(refresh_period, periods)).total_derived
+
+
+def _is_leased(periods: Periods) -> bool:
+    return periods.refresh == "hop-lease"
+
+
 def excess(seconds: float, network: Network, periods: Periods) -> str:
     """Why periods that were to heal every fault in a time do not here; empty if they do.
 

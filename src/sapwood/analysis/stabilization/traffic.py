@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
-
 import msgspec
 
 from sapwood.analysis.stabilization.periods import Periods
 
 REFRESH_BYTES = 113
-"""One digest of a table, on the wire."""
+"""One digest of both tables, on the wire: whatever they hold. Only a table that differs is divided
+into buckets."""
 CHECK_BYTES = 40
 """One check of a stream, with the acknowledgement that goes with it."""
 BEACON_BYTES = 140
 """One beacon, with a path of a few brokers."""
 ENTRY_BYTES = 94
 """One entry of a table that is told again."""
-BUCKET_ENTRIES = 2048
-"""Entries that one digest stands for, at most."""
 
 
 class IdleTraffic(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +34,7 @@ def idle_traffic(periods: Periods, entries: int = 0) -> IdleTraffic:
     """What one direction of a link costs, with so many entries told over it."""
     told = 0.0
     if periods.refresh == "digest":
-        told = REFRESH_BYTES * max(1, math.ceil(entries / BUCKET_ENTRIES))
+        told = REFRESH_BYTES
     elif periods.refresh != "off":
         told = ENTRY_BYTES * entries
     return IdleTraffic(

@@ -77,6 +77,12 @@ class Refreshing:
             self.at = inf
         self._answers = []
 
+    def told(self, seconds: float, now: float) -> None:
+        """The broker wants comparisons in other periods from now on; zero: it says nothing."""
+        if self.seconds and seconds:
+            self.seconds = seconds
+            self.at = min(self.at, now + seconds)
+
     def lost(self) -> None:
         """There is no connection: nothing is compared before the next one."""
         self.seconds, self.at = 0.0, inf

@@ -301,6 +301,8 @@ class ClientSession(Outbound):
         elif found is not None:
             self.counts[CONTRADICTION] += 1
             self._drop(line, found.what, now, Goodbye(PROTOCOL, found.what))
+        else:
+            self.refreshing.told(check.refresh, now)
 
     def _contradicts(self, reason: str, now: float) -> None:
         """The stream cannot go on: the next connection begins a new one."""

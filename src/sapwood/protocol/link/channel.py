@@ -30,7 +30,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from sapwood.protocol.faults import FAULTS
-from sapwood.protocol.link.handshake import COUNT_MAX, LINK_CODEC, Ack, Check, GivenUp
+from sapwood.protocol.link.handshake import COUNT_MAX, LINK_CODEC, NEVER, Ack, Check, GivenUp
 from sapwood.protocol.link.spool import FrameRun, MemorySpool, Spool, without_first
 
 ACK_FRAMES: Final = 1024
@@ -377,9 +377,9 @@ class Channel:
 
     # Contradictions
 
-    def check(self) -> bytes:
-        """How far this side is, for the other side to compare."""
-        return LINK_CODEC.encode(Check(self.sent, self._spent))
+    def check(self, refresh: float = NEVER) -> bytes:
+        """How far this side is, for the other side to compare; and how often it is to, if said."""
+        return LINK_CODEC.encode(Check(self.sent, self._spent, refresh))
 
     def disagreement(self, check: Check) -> Disagreement | None:
         """What the other side says and this one does not know, if so."""

@@ -1,7 +1,7 @@
 """Streams and lines look after themselves: what contradicts itself begins anew.
 
-A transient fault may leave any value in memory. Every `check_seconds` each peer is looked at, and a
-side that is sound says how far it is (`Check`), together with an `Ack`. A stream whose counts
+A transient fault may leave any value in memory. Every `Broker.refresh_seconds` each peer is looked
+at, and a side that is sound says how far it is (`Check`), with an `Ack`. A stream whose counts
 contradict each other, on one side or between the two, ends: both sides begin a new one, and those
 concerned are told that anything may be missing. Where only a connection is wrong, it ends and the
 stream goes on. What follows from other things is derived again.
@@ -35,7 +35,15 @@ from sapwood.protocol.link.consistency import (
     peer_findings,
     structure_findings,
 )
-from sapwood.protocol.link.handshake import CHECKS, CONTRADICTION, PROTOCOL, Check, Goodbye
+from sapwood.protocol.link.handshake import (
+    CHECKS,
+    CONTRADICTION,
+    NEVER,
+    PROTOCOL,
+    SILENCE_SECONDS_MAX,
+    Check,
+    Goodbye,
+)
 from sapwood.protocol.link.line import HANDSHAKE_SECONDS, Line
 from sapwood.protocol.link.peer import Peer
 from sapwood.protocol.link.screening import (
@@ -47,7 +55,7 @@ from sapwood.protocol.link.screening import (
 )
 from sapwood.protocol.link.states import LineState
 from sapwood.protocol.ports import Abort, Restart
-from sapwood.protocol.stabilize.timing import DELAY_SECONDS_MIN, Timing
+from sapwood.protocol.stabilize.timing import DELAY_SECONDS_MAX, DELAY_SECONDS_MIN, Timing
 
 if TYPE_CHECKING:
     from sapwood.protocol.node import Node
@@ -75,10 +83,10 @@ class Checking:
 
     def tick(self, now: float) -> None:
         """Look at whatever is due."""
-        node, period = self._node, self._node.config.check_seconds
+        node, period = self._node, self._node.broker.refresh_seconds
         if node.is_stopping:
             return
-        self._look_at_peers(now)
+        self._look_at_peers(period, now)
         if is_due(self.check_at, now, period):
             self.check_at = now + period
             node.bring(Examine(), now)
@@ -93,8 +101,8 @@ class Checking:
             self.owes_report = False
             node.bring(AnythingMissed(), now)
 
-    def _look_at_peers(self, now: float) -> None:
-        node, period = self._node, self._node.config.check_seconds
+    def _look_at_peers(self, period: float, now: float) -> None:
+        node = self._node
         for name, peer in list(node.peers.items()):
             try:
                 if is_due(peer.check_at, now, period):
@@ -108,8 +116,18 @@ class Checking:
         """Tell the other end how far this side is, in both directions."""
         line, channel = peer.line, peer.channel
         if line is not None and channel.connected and CHECKS in peer.features:
-            channel.window = self._node.credit.window(is_client=peer.is_client)
-            self._node.write(line, channel.ack() + channel.check(), now)
+            node = self._node
+            channel.window = node.credit.window(is_client=peer.is_client)
+            refresh = self._client_refresh if peer.is_client else NEVER
+            node.write(line, channel.ack() + channel.check(refresh), now)
+
+    @property
+    def _client_refresh(self) -> float:
+        """How often clients are to compare from now on, where that follows from delays."""
+        settings = self._node.config.stabilization
+        if settings.refresh == "off" or not settings.seconds or settings.delay_max:
+            return NEVER
+        return min(self._node.broker.refresh_seconds, SILENCE_SECONDS_MAX)
 
     def heard(self, line: Line, check: Check, now: float) -> None:
         """The other end says how far it is."""
@@ -173,10 +191,21 @@ class Checking:
     def _suspicion_seconds(self) -> float:
         """How long it takes to dial a link and to bring it into the tree, after the next look."""
         config = self._node.config
-        delay = max(config.stabilization.delay_max, DELAY_SECONDS_MIN)
-        timing = Timing(config.tree, delay)
+        timing = Timing(config.tree, config.stabilization.delay_max or self._delay)
         tree = timing.age_max(inf) + timing.hold_seconds(inf) + config.tree.seek_seconds
         return config.check_seconds + HANDSHAKE_SECONDS + tree
+
+    @property
+    def _delay(self) -> float:
+        """The longest time over a link, as measured: twice the way, as far as that can be.
+
+        Of the node's own knowledge: the broker may be what is spoilt.
+        """
+        trips = [one.round_trip for one in self._node.peers.values() if type(one) is Peer]
+        possible = [
+            one for one in trips if type(one) is float and 0.0 <= one <= 2 * DELAY_SECONDS_MAX
+        ]
+        return max((DELAY_SECONDS_MIN, *possible))
 
     # Looking
 

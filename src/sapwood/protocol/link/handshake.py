@@ -204,6 +204,9 @@ class Check(_LinkMessage, frozen=True):
 
     sent: Count
     spent: Count
+    refresh: Seconds = NEVER
+    """To a client, where a time is stated in which faults are healed: how often it has to say what
+    it subscribes to from now on. That follows from delays, which are measured all the time."""
 
 
 class Ping(_LinkMessage, frozen=True):

@@ -30,6 +30,8 @@ HANDSHAKE_SECONDS: Final = 5.0
 REST_BYTES_PER_SECOND: Final = 1024
 """A frame of which a part came has to grow at this speed."""
 
+FORGOTTEN: Final = "the beginning of a frame was forgotten"
+
 ENDLESS: Final = "a frame that never ends"
 
 _UNKNOWN: Final = (LineState.GREETING, LineState.EXAMINING)
@@ -109,7 +111,8 @@ class Line:
         self.rest_since = now
         """When the first bytes of it came."""
         self.needed = 0
-        """How many bytes make that frame whole: nothing is looked at before."""
+        """How many bytes make that frame whole: nothing is looked at before. Zero: there is none.
+        """
         self.problem = ""
         """What was wrong with the bytes that came last."""
 
@@ -130,6 +133,8 @@ class Line:
         if type(self.ping_at) is not float:
             yield f"the other side was last asked at {self.ping_at}"
         if not self.rest:
+            if self.rest_size or self.needed:
+                yield FORGOTTEN
             return
         if (self.rest_size, self.needed) != (sum(map(len, self.rest)), size_of_next(self.rest[0])):
             yield f"{self.rest_size} bytes of a frame of {self.needed} came"
@@ -180,13 +185,18 @@ class Line:
         If something is wrong, `problem` says what, and nothing behind it is looked at.
         """
         self.problem = ""
-        if self.rest:
+        if self.rest or self.needed or self.rest_size:
+            if not (self.rest and self.needed and self.rest_size):
+                # What comes now begins in the middle of a frame: read as frames, it could be as
+                # many as are missing, and nobody would notice. Nothing was counted: it comes again.
+                self.problem = FORGOTTEN
+                return []
             self.rest.append(data)
             self.rest_size += len(data)
             if self.rest_size < self.needed:
                 return []
             data = b"".join(self.rest)
-            self.rest = []
+            self.rest, self.rest_size, self.needed = [], 0, 0
         pieces: list[Piece] = []
         try:
             self._split(data, pieces)

@@ -364,7 +364,7 @@ class Membership:
         line.heard_at = line.wrote_at = now
         peer.line = line
         peer.away_since = None
-        peer.check_at = now + node.config.check_seconds * _phase(line.number)
+        peer.check_at = now + node.broker.refresh_seconds * _phase(line.number)
         peer.progress_at = now
         peer.ended_orderly, peer.lost_there = False, -1
         peer.channel.withheld = node.credit.is_withheld(peer)
@@ -489,9 +489,9 @@ class Membership:
         And see every so often whether the broker knows who is here.
         """
         node = self._node
-        settings = node.config.stabilization
-        if settings.refresh != "off" and is_due(self._roll_at, now, settings.refresh_seconds):
-            self._roll_at = now + settings.refresh_seconds
+        period = node.broker.refresh_seconds
+        if node.config.stabilization.refresh != "off" and is_due(self._roll_at, now, period):
+            self._roll_at = now + period
             self.call_roll(now)
         for peer in list(node.peers.values()):
             if peer.channel.is_overrun and not peer.channel.is_sound:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from sapwood.protocol.due import past
 from sapwood.protocol.faults import FAULTS
+from sapwood.protocol.link.handshake import COUNT_MAX
 from sapwood.protocol.messages import LoadReport
 from sapwood.wire.frames import HEADER, HEADER_SIZE, NOTIFICATION_TYPES, published_at
 
@@ -94,11 +95,15 @@ class Metering:
         counts = (frames_in, frames_out)
         rates = [max(0, one - was) / seconds for one, was in zip(counts, self._before, strict=True)]
         self._looked_at, self._before = now, counts
+        given_up = node.counts["given_up"] + node.counts["abandoned"]
+        faults = sum(node.broker.faults.values())
+        if not all(0 <= one <= COUNT_MAX for one in (queued, given_up, faults)):
+            raise ValueError("numbers that nobody could read")
         return LoadReport(
             frames_in=round(rates[0], 1),
             frames_out=round(rates[1], 1),
             queued_bytes=queued,
-            given_up=node.counts["given_up"] + node.counts["abandoned"],
+            given_up=given_up,
             slow=slow,
-            faults=sum(node.broker.faults.values()),
+            faults=faults,
         )

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 from sapwood.protocol.events import NotificationsMissed
 from sapwood.protocol.link.flow import DISCONNECT
-from sapwood.protocol.link.handshake import BUSY, PROTOCOL, SLOW_CONSUMER, GivenUp, Goodbye
+from sapwood.protocol.link.handshake import (
+    BUSY,
+    COUNT_MAX,
+    PROTOCOL,
+    SLOW_CONSUMER,
+    GivenUp,
+    Goodbye,
+)
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Peer
 from sapwood.protocol.link.spool import FrameRun
@@ -54,9 +61,13 @@ class Overflow:
             self.condemned.append(peer)
 
     def count(self, peer: Peer) -> None:
-        """Count what had to be given up for a peer."""
-        given_up = peer.channel.given_up
-        self._node.counts["given_up"] += given_up - peer.given_up_seen
+        """Count what had to be given up for a peer.
+
+        Numbers that cannot be are not counted: others are told the sum, and could not read it.
+        """
+        given_up, seen = peer.channel.given_up, peer.given_up_seen
+        if 0 <= seen <= given_up <= COUNT_MAX:
+            self._node.counts["given_up"] += given_up - seen
         peer.given_up_seen = given_up
 
     def given_up_there(self, line: Line, message: GivenUp, now: float) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sapwood.protocol.fitting import misfits
 from sapwood.protocol.link.agreeing import client_by_features, introduction_of, is_same_kind
 from sapwood.protocol.link.handing import HandingOver
+from sapwood.protocol.link.handshake import COUNT_MAX
 from sapwood.protocol.link.line import LINE_KINDS, Line
 from sapwood.protocol.link.peer import PEER_KINDS, STREAM_FIELDS, Introduction, Peer
 from sapwood.protocol.link.states import LineState
@@ -58,14 +59,20 @@ def drop_strays(node: Node) -> list[Line]:
             key for key, one in kept.items() if type(key) is not named or type(one) is not kind
         ]:
             del kept[key]
-    counts: object = node.counts
-    if type(counts) is not Counter or {*map(type, counts.values())} - {int}:
+    if not _are_counts(node.counts):
         node.counts = Counter()
     if node.stopping is not None and type(node.stopping) is not Stopping:
         node.stopping = None
     if node.handing is not None and type(node.handing) is not HandingOver:
         node.handing = None
     return [*_drop_strangers(node)]
+
+
+def _are_counts(counts: object) -> bool:
+    """Whether these can be told to others."""
+    if type(counts) is not Counter or {*map(type, counts.values())} - {int}:
+        return False
+    return all(0 <= count <= COUNT_MAX for count in counts.values())
 
 
 def _drop_strangers(node: Node) -> Iterator[Line]:

@@ -128,7 +128,7 @@ class Audit(Machine):
             return []
         if self.retired:
             self.retired.pop()
-        period = self.core.config.stabilization.audit_seconds
+        period = self.core.audit_seconds
         if self.begin_at is None:
             self.begin_at = now + period
         elif is_due(self.begin_at, now, period):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sapwood.analysis.stabilization.network import Network
+import math
+
+from sapwood.analysis.stabilization.network import Network, network_of
 from sapwood.analysis.stabilization.periods import Periods
 from sapwood.protocol.ports import TICK_SECONDS
 from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
@@ -39,4 +41,23 @@ def network_allowed(stabilization: StabilizationSettings, tree: TreeSettings) ->
         delay_max=stabilization.delay_max,
         depth_max=tree.depth_max,
         ring_max=tree.ring_max,
+    )
+
+
+def network_known(
+    settings: TreeSettings, delay: float, delay_tree: float, size: int | None
+) -> Network:
+    """The network as a broker in it knows it: by the delays of its links, and by the root.
+
+    `size` is how many brokers there are, if that is known: the root knows. Others take as many as
+    a beacon may pass. The longest way is counted in links as slow as the slowest of this broker.
+    """
+    farthest = 2 * (settings.depth_max - 1)
+    diameter = min(farthest, math.ceil(round(min(delay_tree / delay, farthest), 6)))
+    return network_of(
+        max(settings.depth_max if size is None else size, diameter + 1),
+        diameter=diameter,
+        delay_max=delay,
+        depth_max=settings.depth_max,
+        ring_max=settings.ring_max,
     )

@@ -173,7 +173,7 @@ class Refreshing(Machine):
         """Send a neighbour the next comparison."""
         core, tables = self.core, self._tables
         tables.presume(neighbour)
-        edge.at = now + self._settings.refresh_seconds
+        edge.at = now + core.refresh_seconds
         if self._settings.refresh == "batch":
             return batch(core, tables, neighbour)
         if self._is_leased:
@@ -304,6 +304,7 @@ class Refreshing(Machine):
     def tick(self, now: float) -> list[Effect]:
         """Compare what is due, and look who is silent."""
         effects: list[Effect] = []
+        period = self.core.refresh_seconds
         is_look = is_due(self.look_at, now, TICK_SECONDS)
         if is_look:
             self.look_at = now + TICK_SECONDS
@@ -316,7 +317,7 @@ class Refreshing(Machine):
             edge = self._edge(name, now)
             if self.is_resting(name):
                 edge.heard_at, edge.silences = now, 0
-            elif is_due(edge.at, now, self._settings.refresh_seconds):
+            elif is_due(edge.at, now, period):
                 effects += self._say(name, edge, now)
             if is_look and not self._is_leased:
                 effects += self._look_at_neighbour(name, edge, now)

@@ -51,8 +51,8 @@ class StabilizationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_un
             ge=0.0,
             description="Time in which every fault is to be healed. refresh_seconds, "
             "audit_seconds, client.refresh_seconds and tree.beacon_seconds follow from it and from "
-            "delay_max; where delays are measured, they follow from 0.05 s over a link, and the "
-            "status says if that is not enough. 0 to use those as they are set.",
+            "delay_max; where delays are measured, from 0.05 s over a link, and the first three "
+            "become shorter where more is measured. 0 to use those as they are set.",
         ),
     ] = 0.0
 

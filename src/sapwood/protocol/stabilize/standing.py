@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from sapwood.analysis.stabilization import refresh_within
 from sapwood.protocol.core import Core
 from sapwood.protocol.effects import Effect, Say
 from sapwood.protocol.gaps import Gaps
@@ -14,8 +15,9 @@ from sapwood.protocol.machine import Machine
 from sapwood.protocol.restoration import Restoration
 from sapwood.protocol.stabilize.beacon import BEACONS, SIZE_MAX, Beacon, Offer, Rank
 from sapwood.protocol.stabilize.fragment import Fragment
+from sapwood.protocol.stabilize.periods import network_known, periods_of
 from sapwood.protocol.stabilize.places import Links, Place
-from sapwood.protocol.stabilize.timing import DELAY_SECONDS_MIN, Timing
+from sapwood.protocol.stabilize.timing import DELAY_SECONDS_MAX, DELAY_SECONDS_MIN, Timing
 from sapwood.protocol.waves import Waves
 
 
@@ -73,9 +75,35 @@ class Standing(Machine):
 
     @property
     def delay(self) -> float:
-        """The longest time that a message takes over one link, in seconds: as set, or measured."""
-        measured = (one.delay for one in self.core.neighbours.values())
-        return self.core.config.stabilization.delay_max or max((DELAY_SECONDS_MIN, *measured))
+        """The longest time that a message takes over one link, in seconds: as set, or measured.
+
+        What nothing that was measured can have become counts for nothing.
+        """
+        measured = [one.delay for one in self.core.neighbours.values()]
+        possible = [one for one in measured if 0.0 <= one <= 2 * DELAY_SECONDS_MAX]
+        return self.core.config.stabilization.delay_max or max((DELAY_SECONDS_MIN, *possible))
+
+    @property
+    def refresh_seconds(self) -> float:
+        """How often is looked again: as set, or as a stated time wants it with these delays.
+
+        Periods are never longer than those that are set and were told to others. Nothing is kept
+        of this: it follows from settings and delays whenever it is asked.
+        """
+        config = self.core.config
+        stated = config.stabilization
+        if not stated.seconds or stated.delay_max:
+            return stated.refresh_seconds
+        size = None if self.parent else self.size
+        across = self.delay_tree if self.is_on else float("inf")
+        network = network_known(self.settings, self.delay, across, size if self.is_on else None)
+        periods = periods_of(
+            stated,
+            self.settings,
+            config.client_refresh_seconds,
+            has_advertisements=config.advertisements_required,
+        )
+        return refresh_within(stated.seconds, network, periods)
 
     @property
     def timing(self) -> Timing:
@@ -268,11 +296,16 @@ class Standing(Machine):
             carries=bool(self.parent) and self.is_shared(self.parent),
             is_whole=self._is_whole(),
             full=0 < self.settings.children_max <= len(children),
-            size=min(SIZE_MAX, 1 + sum(max(1, one.size) for one in children)),
+            size=_size(children),
             delay_up=ways[0] if ways else 0.0,
             delay_tree=self.delay_tree,
             change=self.change,
         )
+
+    @property
+    def size(self) -> int:
+        """Brokers below this one, with itself."""
+        return _size(self._children())
 
     def _children(self) -> list[Beacon]:
         return [
@@ -304,7 +337,7 @@ class Standing(Machine):
             "parent": self.parent,
             "depth": len(self.path),
             "kept": sorted(self.kept),
-            "size": min(SIZE_MAX, 1 + sum(max(1, one.size) for one in self._children())),
+            "size": self.size,
             "delay_seconds": self.delay,
             "delay_tree_seconds": self.delay_tree,
         }
@@ -331,3 +364,7 @@ class Standing(Machine):
         for name in self.kept:
             if not self._is_in_tree(name) or self.carries(name):
                 yield f"{name} is kept, and is no link of the tree or carries"
+
+
+def _size(children: list[Beacon]) -> int:
+    return min(SIZE_MAX, 1 + sum(max(1, one.size) for one in children))

@@ -18,6 +18,9 @@ from sapwood.protocol.stabilize.settings import TreeSettings
 DELAY_SECONDS_MIN: Final = 0.05
 """No link is taken to be quicker: a busy process needs its time, too."""
 
+DELAY_SECONDS_MAX: Final = 60.0
+"""Longest delay that is believed to be measured."""
+
 BEACONS_MISSED: Final = 3
 """Beacons in a row that may get lost."""
 

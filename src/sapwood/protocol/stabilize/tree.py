@@ -52,10 +52,8 @@ from sapwood.protocol.stabilize.beacon import WAITED_SECONDS_MAX, Beacon, Offer,
 from sapwood.protocol.stabilize.fragment import Purpose, Subject
 from sapwood.protocol.stabilize.places import Links, Place
 from sapwood.protocol.stabilize.standing import Standing
+from sapwood.protocol.stabilize.timing import DELAY_SECONDS_MAX
 from sapwood.protocol.waves import OpenRequest, Wave, Waves
-
-DELAY_SECONDS_MAX: Final = 60.0
-"""Longest delay that is believed to be measured."""
 
 DELAY_FADING: Final = 0.99
 """What a delay that was measured counts with the next measurement, and so on."""
@@ -85,7 +83,8 @@ class Tree(Standing):
         """Keep the longest delay lately seen; a longer one counts twice, for what was not seen."""
         one = self.core.neighbours.get(event.neighbour)
         if one is not None and 0.0 <= event.seconds <= DELAY_SECONDS_MAX:
-            one.delay = max(2 * event.seconds, one.delay * DELAY_FADING)
+            before = one.delay if 0.0 <= one.delay <= 2 * DELAY_SECONDS_MAX else 0.0
+            one.delay = max(2 * event.seconds, before * DELAY_FADING)
 
     # Links
 

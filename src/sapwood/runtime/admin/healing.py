@@ -3,7 +3,8 @@
 The bounds are those of ``sapwood.analysis.stabilization``, with the settings of this broker and
 with what its tree knows of the network: the root knows how many brokers there are, the others take
 as many as a beacon may pass by their settings. Delays are those that were measured, unless they
-are set; if periods were solved for a stated time and for smaller ones, it is said what is wrong.
+are set; periods that follow from a stated time follow from these delays, and if none would keep
+that time, it is said what is wrong.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from typing import Final
 
 import msgspec
 
-from sapwood.analysis.stabilization import TERMS, bounds, excess, network_of
+from sapwood.analysis.stabilization import TERMS, bounds, excess, refresh_within, refreshed
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.node import Node
+from sapwood.protocol.stabilize.periods import network_known
 from sapwood.runtime.admin.status import ChangeStatus, HealingStatus, OptimizationStatus, TreeStatus
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.config.stabilization import periods_set, with_periods
@@ -67,26 +69,23 @@ def healing_status(tree: TreeStatus, settings: Settings) -> HealingStatus:
     Where no tree is kept, nothing is known of the network: it is as large as settings allow.
     """
     settings = with_periods(settings)
-    depth_max = settings.tree.depth_max
     is_known = tree.protocol != "off"
-    delay = tree.delay_seconds
-    diameter = 2 * (depth_max - 1)
-    if is_known:
-        diameter = min(diameter, math.ceil(round(tree.delay_tree_seconds / delay, 6)))
-    network = network_of(
-        max(tree.size if is_known and not tree.parent else depth_max, diameter + 1),
-        diameter=diameter,
-        delay_max=delay,
-        depth_max=depth_max,
-        ring_max=settings.tree.ring_max,
+    network = network_known(
+        settings.tree,
+        tree.delay_seconds,
+        tree.delay_tree_seconds if is_known else math.inf,
+        tree.size if is_known and not tree.parent else None,
     )
     periods = msgspec.structs.replace(periods_set(settings), away_time=settings.link.away_seconds)
+    if (stated := settings.stabilization.seconds) and not settings.stabilization.delay_max:
+        periods = refreshed(refresh_within(stated, network, periods), periods)
     found = bounds(network, periods)
     return HealingStatus(
         brokers=network.brokers,
         diameter=network.diameter,
-        delay_seconds=delay,
-        stated_seconds=(stated := settings.stabilization.seconds),
+        delay_seconds=tree.delay_seconds,
+        refresh_seconds=periods.refresh_period,
+        stated_seconds=stated,
         problem=excess(stated, network, periods) if stated else "",
         bounds={term.name: _finite(getattr(found, term.name)) for term in TERMS},
     )

@@ -195,6 +195,8 @@ class HealingStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Longest time over one link."""
     bounds: dict[str, float | None]
     """Seconds by the names of ``sapwood.analysis.stabilization``; None for never."""
+    refresh_seconds: float = 0.0
+    """Time between two comparisons of tables: as set, or as a stated time wants it here."""
     stated_seconds: float = 0.0
     """The time in which every fault is to be healed, as it was stated; 0 if none was."""
     problem: str = ""

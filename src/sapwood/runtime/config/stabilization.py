@@ -62,7 +62,7 @@ def with_periods(settings: Settings) -> Settings:
     """The settings, with the periods that follow if `stabilization.seconds` states a time.
 
     Where delays are measured, nothing is known of them yet: links are taken to be as quick as any
-    link is ever taken to be. A broker that measures more than that says so in its status.
+    link is ever taken to be. A broker that measures more looks more often (`Standing`).
     """
     stabilization = settings.stabilization
     if not stabilization.seconds:
