@@ -69,6 +69,15 @@ def test_all_lengths_together_are_weighted_as_they_are_during_changes() -> None:
     assert not figures([samples[0]], CHANGES, UNTIL).together.during
 
 
+def test_one_bad_moment_spoils_one_ratio() -> None:
+    changes = [swapped(10.0 * at, 10.0 * at + 1.0) for at in range(1, 4)]
+    samples = [delivered("A", "B", 10.0 * at + by, 0.1) for at in range(1, 5) for by in (-1.0, 0.5)]
+    samples.append(delivered("A", "B", 20.4, 0.4))
+    found = figures(samples, changes, 39.5)
+    assert found.ratios == pytest.approx((1.0, 1.0, 4.0))
+    assert found.together.ratio == pytest.approx(4.0)
+
+
 def test_weights_count() -> None:
     assert weighted_percentile([(1.0, 98.0), (2.0, 1.0), (3.0, 1.0)], 0.99) == 2.0
     assert weighted_percentile([(1.0, 1.0), (2.0, 1.0), (2.0, 98.0)], 0.99) == 2.0

@@ -65,6 +65,9 @@ class Figures(NamedTuple):
     """Those that do not cross the new link."""
     together: Length
     """All lengths, as many of each in quiet times as there are during changes."""
+    ratios: tuple[float, ...]
+    """The same for each few changes in a row, least first. A moment at which the machine stands
+    still spoils the ratio of all; it spoils one of these, and not the one in the middle."""
     throughput: float
     """Of those that do not cross: deliveries a second during changes, divided by quiet ones."""
     seconds: tuple[float, float]
@@ -76,31 +79,40 @@ def figures(samples: Sequence[Sample], changes: Sequence[Change], until: float) 
 
     Changes are in their order, with quiet times between, the last of which ends at `until`.
     """
-    timed = list(_timed(samples, changes, until))
+    by_change = list(_timed(samples, changes, until))
+    timed = [one for each in by_change for one in each]
     seconds = [one.ended - one.began for one in changes]
     return Figures(
         _by_length(timed),
         _by_length(one for one in timed if not one.crosses),
         _together(timed),
+        tuple(sorted(one.ratio for one in map(_together, _groups(by_change)))),
         _throughput(samples, changes),
         (percentile(seconds, 0.5), max(seconds)),
     )
 
 
-def _timed(samples: Sequence[Sample], changes: Sequence[Change], until: float) -> Iterator[Timed]:
-    """Deliveries that met a change, or a time as long in the quiet before or after it."""
+def _timed(
+    samples: Sequence[Sample], changes: Sequence[Change], until: float
+) -> Iterator[list[Timed]]:
+    """By change: deliveries that met it, or a time as long in the quiet before or after it."""
     met = _Meeting(samples)
     quiet = [*(one.asked for one in changes), until]
     for at, change in enumerate(changes):
-        seconds = change.ended - change.began
-        for sample in met.between(change.began, change.ended):
-            ends = (sample.source, sample.target)
-            length = max(_links(change.before, ends), _links(change.after, ends))
-            yield Timed(length, sample.seconds, _crosses(change, ends), is_during=True)
-        for tree, end in ((change.before, quiet[at]), (change.after, quiet[at + 1])):
-            for sample in met.between(end - seconds, end):
-                length = _links(tree, (sample.source, sample.target))
-                yield Timed(length, sample.seconds, crosses=False, is_during=False)
+        yield list(_timed_at(met, change, quiet[at], quiet[at + 1]))
+
+
+def _timed_at(met: _Meeting, change: Change, before: float, after: float) -> Iterator[Timed]:
+    """Deliveries of one change and of the quiet times that end before and after it."""
+    seconds = change.ended - change.began
+    for sample in met.between(change.began, change.ended):
+        ends = (sample.source, sample.target)
+        length = max(_links(change.before, ends), _links(change.after, ends))
+        yield Timed(length, sample.seconds, _crosses(change, ends), is_during=True)
+    for tree, end in ((change.before, before), (change.after, after)):
+        for sample in met.between(end - seconds, end):
+            length = _links(tree, (sample.source, sample.target))
+            yield Timed(length, sample.seconds, crosses=False, is_during=False)
 
 
 class _Meeting:
@@ -138,6 +150,18 @@ def _split(timed: Iterable[Timed]) -> dict[int, tuple[list[float], list[float]]]
     for one in timed:
         found.setdefault(one.length, ([], []))[one.is_during].append(one.seconds)
     return dict(sorted(found.items()))
+
+
+def _groups(by_change: Sequence[list[Timed]]) -> Iterator[list[Timed]]:
+    """Changes in a row, as many as it takes for enough deliveries; what is left over is left."""
+    group: list[Timed] = []
+    during = 0
+    for each in by_change:
+        group += each
+        during += sum(one.is_during for one in each)
+        if during >= SAMPLES_MIN:
+            yield group
+            group, during = [], 0
 
 
 def _by_length(timed: Iterable[Timed]) -> list[Length]:

@@ -12,7 +12,7 @@ from typing import Final
 
 import uvloop
 
-from sapwood.bench.live.measuring import Length
+from sapwood.bench.live.measuring import Figures, Length
 from sapwood.bench.live.run import LiveOutcome, LiveSize, change_under_load
 from sapwood.bench.registry import Options, Progress
 from sapwood.bench.report import Line, Report, Style, Table
@@ -87,7 +87,19 @@ def _efforts(outcome: LiveOutcome) -> Iterator[str]:
         f"With {_name(outcome)} half of the changes took at most {half * 1000:.0f} ms, the longest "
         f"{longest * 1000:.0f} ms. Of {effort.processors} processors {effort.machine:.2f} were "
         "busy while deliveries were timed: "
-        f"brokers {effort.brokers:.2f}, clients {effort.clients:.2f}."
+        f"brokers {effort.brokers:.2f}, clients {effort.clients:.2f}. {_typical(outcome.figures)}"
+    )
+
+
+def _typical(figures: Figures) -> str:
+    """The ratio of p99 by few changes each: what others do on the machine hits some of them."""
+    ratios = figures.ratios
+    if not ratios:
+        return "There were too few deliveries to compare few changes at a time."
+    quarter, middle = len(ratios) // 4, ratios[len(ratios) // 2]
+    return (
+        f"By few changes each ({len(ratios)} times) the ratio of p99 is {middle:.2f} in the "
+        f"middle, {ratios[quarter]:.2f} and {ratios[-1 - quarter]:.2f} at the quarters."
     )
 
 

@@ -101,6 +101,7 @@ class LiveOutcome(NamedTuple):
                     **self.figures.together._asdict(),
                     "ratio": self.figures.together.ratio,
                 },
+                "ratios": self.figures.ratios,
                 "throughput": self.figures.throughput,
                 "seconds": self.figures.seconds,
             }
