@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, Final
 
+from sapwood.protocol.stabilize.settings import TreeSettings
 from sapwood.sim.faithful.redundant import Plan, PlanRun
 from sapwood.sim.faithful.swarm import RunawayError
 from sapwood.sim.faithful.turning import ask
@@ -37,6 +38,9 @@ AGAIN_SECONDS: Final = 1.0
 STEP_SECONDS: Final = 0.002
 HANGS_SECONDS: Final = (5.0, 9.0, 14.0)
 """How long a link brings nothing: longer than a deadline, than two, and than any lock lasts."""
+
+BEACON_SECONDS: Final = 0.5
+"""Time between two beacons: the root counts as lost long before a lock that hangs is over."""
 
 LOOK_SECONDS: Final = 0.02
 CALM_SECONDS: Final = 40.0
@@ -124,9 +128,9 @@ def problems_of(seed: int) -> list[str]:
     return run_of(seed)[1]
 
 
-def run_of(seed: int, **config: Any) -> tuple[HangingRun, list[str]]:
+def run_of(seed: int) -> tuple[HangingRun, list[str]]:
     """The run of a seed, and what is wrong with it."""
-    run = HangingRun(draw_plan(seed), **config)
+    run = HangingRun(draw_plan(seed), tree=TreeSettings(beacon_seconds=BEACON_SECONDS))
     try:
         return run, run.run()
     except RunawayError as problem:
