@@ -13,10 +13,11 @@ from rich.console import Console
 from runtime.serving import chain_in_background, free_port
 from runtime.statuses import CLIENT, NEIGHBOUR, STATUS
 from sapwood.cli.main import run
-from sapwood.cli.status import _size, healing, standing_by, table
+from sapwood.cli.status import _size, changing, healing, standing_by, table
 from sapwood.protocol.messages import BrokerReport, LoadReport
 from sapwood.protocol.tree import Topology
 from sapwood.runtime.admin.inspection import BrokerView, NetworkView
+from sapwood.runtime.admin.status import ChangeStatus
 from sapwood.runtime.local.local_network import LocalNetwork
 
 Captured = pytest.CaptureFixture[str]
@@ -108,6 +109,26 @@ def test_faults_and_the_time_until_one_is_healed_are_said() -> None:
         "then any tables never, any fault never, any fault of derived state never",
     ]
     assert healing(NetworkView((BrokerView(BrokerReport("B1", 1), None),), ())) == []
+
+
+def test_changes_of_the_tree_are_said_once_though_all_of_a_ring_tell_of_them() -> None:
+    ring = ("B1", "B2", "B3")
+    ended = {"B1.1/1": "completed", "B1.1/2": "undone"}
+    views = [
+        BrokerView(
+            BrokerReport(name, 1, plan="plan for ann" if name == "B2" else ""),
+            msgspec.structs.replace(
+                STATUS, id=name, changes=ChangeStatus(change="B3.1/1", ring=ring, finished=ended)
+            ),
+        )
+        for name in ring
+    ]
+    assert changing(NetworkView(tuple(views), ())) == [
+        "B2 changes the tree: plan for ann",
+        "change B3.1/1 is under way: B1 B2 B3",
+        "last changes of the tree: 1 completed, 1 undone",
+    ]
+    assert changing(NetworkView((BrokerView(BrokerReport("B1", 1), None),), ())) == []
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def status(
 
         console = Console(highlight=False)
         console.print(table(view))
-        for line in (*standing_by(view), *optimizing(view), *healing(view)):
+        for line in (*standing_by(view), *changing(view), *optimizing(view), *healing(view)):
             console.print(line, soft_wrap=True)
     if view.missing:
         notice(f"cannot be reached: {', '.join(view.missing)}")
@@ -121,6 +121,23 @@ def standing_by(view: NetworkView) -> list[str]:
         return []
     more = f" and {len(links) - _LINKS_MAX} more" if len(links) > _LINKS_MAX else ""
     return [f"links that stand by: {', '.join(links[:_LINKS_MAX])}{more}"]
+
+
+def changing(view: NetworkView) -> list[str]:
+    """For people: changes of the tree that are under way, and how the last ones ended."""
+    lines = []
+    for one in view.brokers:
+        if one.report.plan:
+            lines.append(f"{one.report.id} changes the tree: {one.report.plan}")
+    known = [one.status.changes for one in view.brokers if one.status is not None]
+    for name, ring in sorted({one.change: one.ring for one in known if one.change}.items()):
+        lines.append(f"change {name} is under way: {' '.join(ring)}")
+    ended = {name: outcome for one in known for name, outcome in one.finished.items()}
+    if ended:
+        outcomes = list(ended.values())
+        counts = (outcomes.count("completed"), outcomes.count("undone"))
+        lines.append(f"last changes of the tree: {counts[0]} completed, {counts[1]} undone")
+    return lines
 
 
 def optimizing(view: NetworkView) -> list[str]:

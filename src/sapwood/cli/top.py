@@ -20,16 +20,16 @@ def top(
         int | None, typer.Option(help="End after so many looks.", metavar="N", min=1)
     ] = None,
 ) -> int:
-    """Show all brokers with their rates and queues, until Ctrl-C."""
+    """Show all brokers with their rates and queues, and changes of the tree, until Ctrl-C."""
     run_client(_watch(server, interval, count))
     return ExitStatus.DONE
 
 
 async def _watch(servers: list[str], interval: float, count: int | None) -> None:
-    from rich.console import Console
+    from rich.console import Console, Group
     from rich.live import Live
 
-    from sapwood.cli.status import table
+    from sapwood.cli.status import changing, table
     from sapwood.runtime.admin.inspection import inspect
 
     console = Console(highlight=False)
@@ -37,7 +37,8 @@ async def _watch(servers: list[str], interval: float, count: int | None) -> None
     async with open_bus(servers) as bus:
         with Live(console=console, auto_refresh=False, screen=console.is_terminal) as live:
             while True:
-                shown = table(await inspect(bus))
+                view = await inspect(bus)
+                shown = Group(table(view), *changing(view))
                 looks += 1
                 if console.is_terminal:
                     live.update(shown, refresh=True)

@@ -157,6 +157,11 @@ def test_the_same_plan_again_has_nothing_to_do() -> None:
         ("swap", [("B1", "B2"), ("B1", "B4")], "", "there is no link B2-B4"),
         ("plan", [("B1", "B2"), ("B3", "B4")], "", "the target is no tree"),
         ("plan", [("B1", "B2"), ("B2", "B3"), ("B3", "B1")], "", "closes a cycle"),
+        ("exchange", [("B1", "B2"), ("B2", "B1")], "", "B1-B2 would be replaced by itself"),
+        ("exchange", [("B1", "B2"), ("B3", "B3")], "", "would link B3 to itself"),
+        ("plan", [("B1", "B2"), ("B2", "B1"), ("B2", "B3")], "", "B1"),
+        ("plan", [("B1", "B2"), ("B2", "B3"), ("B3", "B9")], "", "B9"),
+        ("plan", [("B1", "B2"), ("B2", "B3")], "", "B4"),
         ("remove", (), "B7", "there is no broker 'B7'"),
     ],
 )

@@ -148,6 +148,18 @@ def flush_from_black(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Turning, "_flushed", changed)
 
 
+def flush_before_commit(patch: pytest.MonkeyPatch) -> None:
+    """The decider says that nothing black follows as soon as it has turned."""
+    turn = Turning._turn
+
+    def changed(self: Turning, ring: Ring, now: float) -> list[Effect]:
+        effects = turn(self, ring, now)
+        is_early = ring.is_decider and self.ring is ring
+        return [*effects, Send(ring.down, Flush(ring.change))] if is_early else effects
+
+    patch.setattr(Turning, "_turn", changed)
+
+
 def undo_keeps_additions(patch: pytest.MonkeyPatch) -> None:
     """What came with a change stays when it is undone."""
     patch.setattr(faults, "restore", lambda core, ring: core.forget(ring.new or "nobody"))
@@ -156,6 +168,35 @@ def undo_keeps_additions(patch: pytest.MonkeyPatch) -> None:
 def nobody_asks(patch: pytest.MonkeyPatch) -> None:
     """Who is locked for too long leaves the change alone, whatever the others did."""
     patch.setattr(Turning, "ask", lambda self, now: self.undo("too long", now))
+
+
+def anybody_undoes(patch: pytest.MonkeyPatch) -> None:
+    """Who is locked for too long undoes the change, and not only the decider."""
+
+    def due(self: Turning) -> float | None:
+        return None if self.ring is None else self.ring.since + self.seconds
+
+    def changed(self: Turning, now: float) -> list[Effect]:
+        at = due(self)
+        return self.undo("too long", now) if at is not None and now >= at else []
+
+    patch.setattr(Turning, "next_at", property(due))
+    patch.setattr(Turning, "tick", changed)
+
+
+def nobody_looks(patch: pytest.MonkeyPatch) -> None:
+    """Only the decider ends a change that takes too long: nobody asks, nobody leaves it alone."""
+
+    def due(self: Turning) -> float | None:
+        ring = self.ring
+        return None if ring is None or not ring.is_decider else ring.since + self.seconds
+
+    patch.setattr(Turning, "next_at", property(due))
+
+
+def tables_stay_apart(patch: pytest.MonkeyPatch) -> None:
+    """Neighbours for whom a change has ended in different ways do not compare their tables."""
+    patch.setattr(Turning, "_late", lambda self, source, change, now, **rest: [])
 
 
 def not_deaf(patch: pytest.MonkeyPatch) -> None:
@@ -204,6 +245,7 @@ FAULT_FREE = [
     gray_at_lock,
     commit_on_turn_alone,
     flush_from_black,
+    flush_before_commit,
 ]
 
 
@@ -257,7 +299,11 @@ def test_an_undo_that_keeps_additions_is_found(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rule", [nobody_asks, not_deaf], ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize(
+    "rule",
+    [nobody_asks, anybody_undoes, nobody_looks, tables_stay_apart, not_deaf],
+    ids=lambda rule: rule.__name__,
+)
 def test_a_rule_for_faults_that_is_broken_is_found(
     rule: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

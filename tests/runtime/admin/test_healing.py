@@ -67,7 +67,7 @@ def test_changes_of_the_tree_are_told_while_they_last_and_counted() -> None:
     now = change_status(first)
     assert (sorted(now.ring), now.completed, bool(now.change)) == (["B1", "B2", "B3"], 0, True)
     brokers.run_ticks()
-    assert change_status(first) == ChangeStatus(completed=1)
+    assert change_status(first) == ChangeStatus(completed=1, finished={now.change: "completed"})
 
 
 def test_bounds_are_those_of_the_analysis_with_what_the_tree_knows() -> None:

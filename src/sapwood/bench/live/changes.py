@@ -63,6 +63,8 @@ class Change(NamedTuple):
     wanted: Wanted
     outcome: str
     reason: str
+    asked: float
+    """When somebody began to look at the tree, to ask for it: until then nothing was going on."""
     began: float
     """When the change itself began: what is looked at and planned before stops nobody."""
     ended: float
@@ -70,6 +72,8 @@ class Change(NamedTuple):
     before: Topology
     after: Topology
     """As far as it follows from what was asked."""
+    names: tuple[str, ...] = ()
+    """Under which brokers know its steps."""
 
 
 class Changes:
@@ -119,6 +123,7 @@ class Changes:
         (wish,) = self._random.choices(list(weights), list(weights.values()))
         if wish == REMOVE:
             await self.all_back()  # one is away at a time: another may be the one it joins
+        asked = time.time()
         tree = await self.tree()
         wanted = draw(tree, wish, self._random)
         if wanted is None:
@@ -127,7 +132,7 @@ class Changes:
         if wish == REMOVE:
             self.clients.gone(wanted.broker)
         answer = await self._answer(wanted)
-        change = _change(wanted, answer, tree)
+        change = _change(wanted, answer, tree, asked)
         if change.outcome == COMPLETED:
             self.done.append(change)
         else:
@@ -143,7 +148,7 @@ class Changes:
         reason = f"a survey found {', '.join(tree.brokers)} only"
         self.refusals[f"{wish}: {reason}"] += 1
         now = time.time()
-        return Change(Wanted(wish), "refused", reason, now, now, 0, tree, tree)
+        return Change(Wanted(wish), "refused", reason, now, now, now, 0, tree, tree)
 
     async def _answer(self, wanted: Wanted) -> TreeChangeEnded:
         """Ask somebody. If that one is replaced meanwhile, nobody is told how it ends."""
@@ -210,15 +215,22 @@ def draw(tree: Topology, wish: Wish, random: Random) -> Wanted | None:
     return None
 
 
-def _change(wanted: Wanted, answer: TreeChangeEnded, before: Topology) -> Change:
+def _change(wanted: Wanted, answer: TreeChangeEnded, before: Topology, asked: float) -> Change:
     ended = time.time()
-    seconds = sum(step.seconds for step in answer.steps)
     after = before
     if answer.outcome == COMPLETED and wanted.links:
         old, new = wanted.links
         kept = [link for link in before.links if set(link) != set(old)]
         after = Topology(before.brokers, (*kept, new))
-    messages = sum(step.messages for step in answer.steps)
     return Change(
-        wanted, answer.outcome, answer.reason, ended - seconds, ended, messages, before, after
+        wanted,
+        answer.outcome,
+        answer.reason,
+        asked,
+        ended - sum(step.seconds for step in answer.steps),
+        ended,
+        sum(step.messages for step in answer.steps),
+        before,
+        after,
+        tuple(step.change for step in answer.steps),
     )

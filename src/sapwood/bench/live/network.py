@@ -48,6 +48,11 @@ class LiveNetwork:
         """Where clients dial each broker."""
         return {name: one.url for name, one in self.processes.items()}
 
+    @property
+    def pids(self) -> list[int]:
+        """The processes of all brokers."""
+        return [one.pid for one in self.processes.values()]
+
     async def __aenter__(self) -> Self:
         """Start everything; return when the brokers are one network."""
         if self._delay_seconds:

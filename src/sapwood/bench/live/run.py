@@ -14,10 +14,12 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from sapwood.bench.live.changes import MOVES, WEIGHTS, Changes
-from sapwood.bench.live.clients import Clients
+from sapwood.bench.live.changes import MOVES, WEIGHTS, Change, Changes
+from sapwood.bench.live.clients import Clients, Sample
+from sapwood.bench.live.effort import Effort, Watched
 from sapwood.bench.live.measuring import Figures, figures
 from sapwood.bench.live.network import LiveNetwork
+from sapwood.bench.live.spans import spans_of, timed
 from sapwood.bench.live.upgrade import upgrade
 from sapwood.bench.registry import Progress
 from sapwood.runtime.client import connect
@@ -31,6 +33,9 @@ VISIT_SECONDS: Final = 0.5
 QUIET_SECONDS: Final = 0.3
 """Between two changes that are measured."""
 
+QUIET_LINKS: Final = 40
+"""How many times the delay of a link is added to that: no change may take longer."""
+
 FINISH_SECONDS: Final = 120.0
 """How long what is under way may take in the end: the machine may be busy."""
 
@@ -41,7 +46,7 @@ class LiveSize(NamedTuple):
     brokers: int = 8
     rate: float = 2000.0
     """Notifications that are published a second, by all publishers together."""
-    measured: int = 100
+    measured: int = 300
     """Changes with quiet times between."""
     changes: int = 1000
     """Changes in a row."""
@@ -63,8 +68,12 @@ class LiveOutcome(NamedTuple):
     received: int
     problems: list[str]
     """What subscribers saw that is wrong."""
-    figures: Figures | None
-    counts: dict[str, int]
+    judge: str = ""
+    """Who has judged the traces."""
+    figures: Figures | None = None
+    effort: Effort | None = None
+    """What it cost while deliveries were timed."""
+    counts: dict[str, int] = {}  # noqa: RUF012 - of a value
     """What the checkers say of the traces."""
 
     @property
@@ -88,8 +97,16 @@ class LiveOutcome(NamedTuple):
                 "not_crossing": [
                     {**one._asdict(), "ratio": one.ratio} for one in self.figures.not_crossing
                 ],
+                "together": {
+                    **self.figures.together._asdict(),
+                    "ratio": self.figures.together.ratio,
+                },
+                "ratios": self.figures.ratios,
                 "throughput": self.figures.throughput,
+                "seconds": self.figures.seconds,
             }
+        if self.effort is not None:
+            found["effort"] = self.effort._asdict()
         return {**found, "rate": self.rate}
 
 
@@ -106,6 +123,22 @@ def on_spark(trace: Path) -> dict[str, int]:
     return {name: getattr(report, name) for name in Verdict().counts()}
 
 
+class Measured(NamedTuple):
+    """Changes with quiet times between, and all deliveries meanwhile."""
+
+    changes: list[Change]
+    samples: list[Sample]
+    until: float
+    """When the last quiet time ended."""
+    effort: Effort
+
+    def figures(self, trace: Path) -> Figures | None:
+        """What changes did to deliveries; when they were under way is in the traces."""
+        if not self.changes:
+            return None
+        return figures(self.samples, timed(self.changes, spans_of(trace)), self.until)
+
+
 async def change_under_load(
     size: LiveSize, folder: Path, seed: int, progress: Progress, *, with_spark: bool
 ) -> LiveOutcome:
@@ -119,7 +152,7 @@ async def change_under_load(
         began = time.monotonic()
         changes = Changes(network, clients, random)
         progress(f"reconfiguration, live: {size.measured} changes, measured")
-        found = await _measured(changes, size.measured)
+        measured = await _measured(changes, size)
         progress(f"reconfiguration, live: {size.changes} changes in a row")
         clients.receive_visitors(VISIT_SECONDS)
         await changes.run(size.changes, WEIGHTS)
@@ -134,28 +167,28 @@ async def change_under_load(
             clients.published,
             clients.received,
             [*clients.problems, *missing],
-            found,
-            {},
         )
-    progress("reconfiguration, live: judging the traces")
-    counts = await asyncio.to_thread(on_spark if with_spark else plainly, network.trace)
-    return outcome._replace(counts=counts)
+    progress(f"reconfiguration, live: judging the traces{' on Spark' * with_spark}")
+    return outcome._replace(
+        judge="the audit on Spark" if with_spark else "the plain checkers",
+        figures=measured.figures(network.trace),
+        effort=measured.effort if size.measured else None,
+        counts=await asyncio.to_thread(on_spark if with_spark else plainly, network.trace),
+    )
 
 
-async def _measured(changes: Changes, count: int) -> Figures | None:
-    """Carry out changes with quiet times between; what they do to deliveries."""
-    if not count:
-        return None
-    clients = changes.clients
+async def _measured(changes: Changes, size: LiveSize) -> Measured:
+    """Carry out changes with quiet times between, and time all deliveries."""
+    clients, quiet = changes.clients, QUIET_SECONDS + QUIET_LINKS * size.delay_seconds
+    watched = Watched(changes.network.pids)
     clients.time_deliveries(True)
     before = len(changes.done)
-    while len(changes.done) < before + count:
-        await asyncio.sleep(QUIET_SECONDS)
+    while len(changes.done) < before + size.measured:
+        await asyncio.sleep(quiet)
         await changes.one(MOVES)
-    await asyncio.sleep(QUIET_SECONDS)
+    await asyncio.sleep(quiet)
     clients.time_deliveries(False)
-    samples = clients.samples()
-    return await asyncio.to_thread(figures, samples, changes.done[before:])  # links go on here
+    return Measured(changes.done[before:], clients.samples(), time.time(), watched.effort())
 
 
 class Upgraded(NamedTuple):

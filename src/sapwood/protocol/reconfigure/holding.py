@@ -376,6 +376,7 @@ class Holding(Machine):
             "held_bytes": 0 if ring is None else sum(map(len, ring.held)),
             "completed": outcomes.count(COMPLETED),
             "undone": outcomes.count(UNDONE),
+            "finished": dict(self.finished),
         }
 
     def state(self) -> Any:

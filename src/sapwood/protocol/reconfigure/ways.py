@@ -18,6 +18,8 @@ client when the change is complete, until it is told of the move once more, from
   turned; but only if it was locked at that time. Both know that by a mark that the broker sets at
   which the report comes to the ring (`is_amid`): if that one was locked, so was, for links keep
   their order, the top. If not, the top had heard of it before it turned.
+
+A client may move more than once in the middle of a change: the mark is that of its last move.
 """
 
 from __future__ import annotations
@@ -55,8 +57,7 @@ def note(ring: Ring, source: str, message: ClientMoved | ClientsAt) -> None:
     if isinstance(message, ClientMoved) and source in ring.sides:
         if is_beyond:
             ring.heard_of[message.client] = None
-        if message.is_amid:
-            ring.amid[message.client] = None
+        _mark(ring, message.client, is_amid=message.is_amid)
 
 
 def reach(core: Core, ring: Ring, source: str, names: Iterable[str]) -> list[str]:
@@ -75,8 +76,8 @@ def spread(ring: Ring, source: str, message: Message, names: Iterable[str]) -> l
     if isinstance(message, ClientMoved):
         if gray:
             ring.arrived[message.client] = None
-        elif source not in ring.sides:
-            ring.amid[message.client] = None
+        if source not in ring.sides:
+            _mark(ring, message.client, is_amid=not gray)
     effects: list[Effect] = []
     for name in names:
         if name == above and ring.is_painted_gray is not gray:
@@ -117,6 +118,14 @@ def assurances(core: Core, ring: Ring) -> list[Effect]:
         for client, fence in found
         if fence is not None and fence.source == ring.new
     ]
+
+
+def _mark(ring: Ring, client: str, *, is_amid: bool) -> None:
+    """Of several moves of a client in the middle of one change the last counts."""
+    if is_amid:
+        ring.amid[client] = None
+    else:
+        ring.amid.pop(client, None)
 
 
 def _place(message: ClientMoved | ClientsAt) -> str:

@@ -141,6 +141,8 @@ class ChangeStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The brokers that take part in it."""
     completed: int = 0
     undone: int = 0
+    finished: dict[str, str] = {}
+    """How the last ones ended, by their names: the same one is told by everybody on its ring."""
     plan: str = ""
     """What it carries out for a client, step by step."""
 
