@@ -70,6 +70,40 @@ def test_a_right_file_as_json(tmp_path: Path, capsys: Captured) -> None:
     }
 
 
+def zoned(directory: Path, name: str, zone: str, forbidden: str = "[]") -> str:
+    """The file of a broker in one of two zones."""
+    file = directory / f"{name}.toml"
+    zones = '[["east", 1.0], ["west", 1.0]]'
+    file.write_text(
+        f'id = "{name}"\n[optimization]\nzone = "{zone}"\nzones = {zones}\n'
+        f"forbidden = {forbidden}\n"
+    )
+    return str(file)
+
+
+def test_of_the_files_of_all_brokers_some_tree_must_be_allowed(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    files = [zoned(tmp_path, "A", "east"), zoned(tmp_path, "B", "west")]
+    assert run(["config", "check", *files]) == 0
+    assert capsys.readouterr().out.count("is right") == 2
+    files.append(zoned(tmp_path, "C", "west", '[["zone:east", "zone:west"]]'))
+    assert run(["config", "check", *files]) == 2
+    assert "B cannot be linked to the others: no tree has only allowed" in capsys.readouterr().err
+
+
+def test_of_several_files_each_is_of_another_broker_and_pins_one_of_them(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    one = zoned(tmp_path, "A", "east")
+    assert run(["config", "check", one, one, "--json"]) == 2
+    assert "several brokers are 'A'" in capsys.readouterr().err
+    pinning = tmp_path / "P.toml"
+    pinning.write_text('id = "P"\n[optimization]\npinned = ["X"]\n')
+    assert run(["config", "check", one, str(pinning)]) == 2
+    assert "P pins 'X', and there is no such broker" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("days", "said", "exit_status"),
     [(400, "expires on", 0), (10, "get another one", 0), (-1, "has expired on", 1)],

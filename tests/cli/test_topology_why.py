@@ -23,13 +23,13 @@ def test_decisions_of_all_brokers_are_shown_in_the_order_of_time() -> None:
     )
     assert shown == [
         "00:00:10  v: a onto b  refused (b: locked)",
-        "    gain 1 ± 1; price 1, had to exceed 1",
+        "    gain 1 ± 1; doubt 0, price 1, had to exceed 1",
         "    N 1/s, J 1/s, X 1/s in 1 s; costs: a-v 1, a-b 1, v-b 1, at v 1, at b 1",
         "00:00:15  w: x onto y  observed",
-        "    gain 1 ± 1; price 1, had to exceed 1",
+        "    gain 1 ± 1; doubt 0, price 1, had to exceed 1",
         "    N 1/s, J 1/s, X 1/s in 1 s; costs: x-w 1, x-y 1, w-y 1, at w 1, at y 1",
         "00:00:20  v: a onto b  completed",
-        "    gain 7 ± 1, seen 6.5; price 1, had to exceed 1",
+        "    gain 7 ± 1, seen 6.5; doubt 0, price 1, had to exceed 1",
         "    N 1/s, J 1/s, X 1/s in 1 s; costs: a-v 1, a-b 1, v-b 1, at v 1, at b 1",
         "w leaves its links: moving y onto x would gain 0.25 for certain, and has to gain 0.5",
         "the traffic of the last minutes costs 10 a second at 2 brokers",

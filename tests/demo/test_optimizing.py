@@ -10,6 +10,7 @@ import pytest
 
 from runtime.living import run
 from sapwood.demo.optimizing import (
+    ACT,
     Optimized,
     OptimizingRun,
     changes_of,
@@ -87,7 +88,7 @@ def test_what_became_of_it_in_words() -> None:
 @pytest.mark.timeout(400)
 def test_the_tree_gets_cheaper_and_nobody_notices(tmp_path: Path) -> None:
     said: list[str] = []
-    shown = OptimizingRun(4, tmp_path, said.append, 1, 60.0)
+    shown = OptimizingRun(4, tmp_path, said.append, 1, 60.0, ACT)
     found = run(shown.run(), seconds=350.0)
     assert found.is_cheaper, found
     assert found.changes

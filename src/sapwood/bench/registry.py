@@ -84,4 +84,8 @@ BENCHMARKS: dict[str, Benchmark] = {
         "time until tables and tree are right again after a fault, beside the bounds",
         "sapwood.bench.stabilization",
     ),
+    "tally": Benchmark(
+        "what counting traffic for optimization costs, where it is read",
+        "sapwood.bench.tally",
+    ),
 }

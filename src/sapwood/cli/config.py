@@ -42,22 +42,28 @@ def show(
 
 @app.command()
 def check(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A configuration file.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Configuration files.")],
     as_json: AsJson = False,
 ) -> int:
-    """Tell whether a file is right: keys, types, ranges, addresses, files it names.
+    """Tell whether files are right: keys, types, ranges, addresses, files they name.
 
-    Exit 1 if a certificate has expired; one that will within 30 days is named.
+    Of several, which are those of all brokers of a network, also whether any tree has only links
+    that they all allow. Exit 1 if a certificate has expired; one that will within 30 days is named.
     """
     from sapwood.runtime.certificates import expiries
     from sapwood.runtime.config.configuration import EXAMPLE_ID, load
+    from sapwood.runtime.config.together import check_together
 
-    settings = load(file, {}, {}, default_id=EXAMPLE_ID)
-    expires = expiries(settings.tls)
+    found = [load(file, {}, {}, default_id=EXAMPLE_ID) for file in files]
+    if len(found) > 1:
+        check_together(found)
+    expires = {name: at for settings in found for name, at in expiries(settings.tls).items()}
     if as_json:
-        print_json({"file": str(file), "right": True, "certificates": expires})
+        named = {"file": str(files[0])} if len(files) == 1 else {"files": [str(f) for f in files]}
+        print_json({**named, "right": True, "certificates": expires})
     else:
-        print(f"{file} is right")
+        for file in files:
+            print(f"{file} is right")
     now = time.time()
     for certificate, at in expires.items():
         day = time.strftime("%Y-%m-%d", time.gmtime(at))

@@ -17,10 +17,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sapwood.demo.judgement import Judgement
+    from sapwood.demo.optimizing import Optimized, Pace
     from sapwood.demo.run import Moment, Options, Outcome
 
 _LINES_SECONDS = 5.0
 """Without a display, how often a line says how things are."""
+
+_MOVING_BROKERS = 3
+"""So many brokers have a link that can be moved."""
+
+_ACT_BROKERS = 5
+"""Brokers of the tree that makes itself cheaper, at the most."""
+
+_WITH_TREE_SECONDS = 30.0
+"""Whoever gives less time than this is not shown that."""
 
 
 class _Wishes(NamedTuple):
@@ -51,12 +61,13 @@ def demo(
         Path | None, typer.Option(help="Keep the traces in this directory.", metavar="DIR")
     ] = None,
     optimize: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--optimize",
-            help="Instead of faults: a random tree over long links makes itself cheaper.",
+            "--optimize/--no-optimize",
+            help="Only show how a random tree over long links makes itself cheaper; or all but "
+            "that. Without either it is the last act, if there are 30 seconds and 3 brokers.",
         ),
-    ] = False,
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the verdict as one JSON object.")
     ] = False,
@@ -64,8 +75,9 @@ def demo(
     """Show the network at work on this machine, and judge what it did by its traces.
 
     In acts: a link is cut and restored, circles are offered, tables are corrupted, the root is
-    killed for good. Exit 1 if anything was lost, repeated, unexpected or out of order, but for
-    what was lost between a fault and its end; or if the network did not recover.
+    killed for good; and another network makes its tree cheaper by itself. Exit 1 if anything was
+    lost, repeated, unexpected or out of order, but for what was lost between a fault and its end;
+    if the network did not recover; or if the tree did not get cheaper.
     """
     from sapwood.demo.run import Options
 
@@ -80,35 +92,60 @@ def demo(
         if optimize:
             return _optimize(brokers, directory, wishes)
         outcome = _perform(options, directory, wishes)
-        return _judge(directory, outcome, wishes)
+        found = None
+        if optimize is None and brokers >= _MOVING_BROKERS and seconds >= _WITH_TREE_SECONDS:
+            from sapwood.demo.optimizing import ACT
+
+            found = _move(min(brokers, _ACT_BROKERS), directory, wishes, ACT)
+        return _judge(directory, outcome, wishes, found)
+
+
+def _move(brokers: int, directory: Path, wishes: _Wishes, pace: Pace) -> Optimized:
+    """A random tree makes itself cheaper."""
+    import asyncio
+    import time
+
+    from sapwood.demo.optimizing import OptimizingRun
+
+    say = notice if wishes.as_json else _say
+    began = time.monotonic()
+    shown = OptimizingRun(
+        brokers,
+        directory,
+        lambda text: say(f"{time.monotonic() - began:6.1f} s  {text}"),
+        1,
+        60.0,
+        pace,
+    )
+    say(f"Now {brokers} other brokers, in a tree that is drawn, over links that are long:")
+    try:
+        return asyncio.run(shown.run())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
 
 
 def _optimize(brokers: int, directory: Path, wishes: _Wishes) -> int:
     """A random tree makes itself cheaper; the traces say whether anybody noticed."""
-    import asyncio
-    import time
-
     from sapwood.demo.judgement import judge
-    from sapwood.demo.optimizing import OptimizingRun, described
+    from sapwood.demo.optimizing import CALM
 
-    if brokers < 3:
+    if brokers < _MOVING_BROKERS:
         raise typer.BadParameter(f"--brokers is {brokers}; wanted at least 3 to move a link")
-    say = notice if wishes.as_json else _say
-    began = time.monotonic()
-    shown = OptimizingRun(
-        brokers, directory, lambda text: say(f"{time.monotonic() - began:6.1f} s  {text}"), 1, 60.0
-    )
-    try:
-        found = asyncio.run(shown.run())
-    except asyncio.CancelledError:
-        raise KeyboardInterrupt from None
-    judgement = judge(shown.trace_directory, notice)
+    found = _move(brokers, directory, wishes, CALM)
+    judgement = judge(directory / "trace", notice)
     if wishes.as_json:
         print_json({**judgement.counts, "spark": judgement.spark is not None, "tree": found})
     else:
-        print("\n".join(["The tree has made itself cheaper:", *described(found)]))
+        print(_tree(found))
         print(_summary(judgement))
     return ExitStatus.DONE if judgement.is_correct and found.is_cheaper else ExitStatus.NO
+
+
+def _tree(found: Optimized) -> str:
+    """What became of the tree."""
+    from sapwood.demo.optimizing import described
+
+    return "\n".join(["The tree has changed by itself:", *described(found)])
 
 
 def _losses(inject: str | None) -> int:
@@ -185,7 +222,9 @@ class Lines:
         )
 
 
-def _judge(directory: Path, outcome: Outcome, wishes: _Wishes) -> int:
+def _judge(
+    directory: Path, outcome: Outcome, wishes: _Wishes, found: Optimized | None = None
+) -> int:
     """Let the traces speak, and tell what they say."""
     from random import Random
 
@@ -200,17 +239,22 @@ def _judge(directory: Path, outcome: Outcome, wishes: _Wishes) -> int:
             say(f"  {one}")
     judgement = judge(traces, notice, faults)
     if wishes.as_json:
-        print_json(_as_object(judgement, outcome))
+        print_json({**_as_object(judgement, outcome), "tree": found})
     else:
         print(_acts(judgement, outcome))
+        if found is not None:
+            print(_tree(found))
         print(_summary(judgement))
     for broker in outcome.died:
         notice(f"error: broker {broker} ended though nobody asked it to")
     for act in outcome.acts:
         if act.took is None:
             notice(f"error: {act.act}: the network did not recover")
+    if found is not None and not found.is_cheaper:
+        notice("error: the tree did not get cheaper by itself")
     has_recovered = all(act.took is not None for act in outcome.acts)
     is_right = judgement.is_correct and not outcome.died and has_recovered
+    is_right = is_right and (found is None or found.is_cheaper)
     return ExitStatus.DONE if is_right else ExitStatus.NO
 
 

@@ -99,8 +99,8 @@ def _told(one: Decision) -> Iterator[str]:
     yield f"{at}  {one.middle}: {one.mover} onto {one.onto}  {one.outcome}{because}"
     seen = "" if one.gain_seen is None else f", seen {one.gain_seen:.3g}"
     yield (
-        f"    gain {one.gain:.3g} ± {one.sigma:.2g}{seen}; price {one.price:.3g}, "
-        f"had to exceed {one.threshold:.3g}"
+        f"    gain {one.gain:.3g} ± {one.sigma:.2g}{seen}; doubt {one.doubt:.3g}, "
+        f"price {one.price:.3g}, had to exceed {one.threshold:.3g}"
     )
     yield (
         f"    N {one.moved:.3g}/s, J {one.joint:.3g}/s, X {one.alone:.3g}/s in {one.window:.0f} s; "

@@ -30,8 +30,8 @@ def up(
         str, typer.Option(help="tree, chain, star or random.", metavar="SHAPE")
     ] = "tree",
     routing: Annotated[
-        str, typer.Option(help="The routing algorithm.", metavar="ALGORITHM")
-    ] = "covering",
+        str, typer.Option(help="The routing algorithm; auto: chosen by edge.", metavar="ALGORITHM")
+    ] = "auto",
     port: Annotated[
         int, typer.Option(help="That of B1; the others follow.", metavar="P", min=1, max=64_000)
     ] = 7470,

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from sapwood.demo.settings import RUN, SETTINGS
+from sapwood.demo.settings import OPTIMIZING, SETTINGS
 from sapwood.errors import DemoError, NetworkError
 from sapwood.protocol.optimize.settings import OptimizationSettings
 from sapwood.protocol.tree import Topology
@@ -38,11 +38,8 @@ LONG_SECONDS: Final = (0.01, 0.06)
 SHORT_SECONDS: Final = (0.001, 0.01)
 """The same over a link that is dialled later."""
 
-STILL_SECONDS: Final = 25.0
-"""After so long without a change the tree is taken for settled."""
-
-SECONDS_MAX: Final = 180.0
-"""Longest time until then."""
+START_SECONDS: Final = 180.0
+"""Longest time until the first tree is there."""
 
 LOOK_SECONDS: Final = 1.0
 CALM_SECONDS: Final = 4.0
@@ -57,6 +54,25 @@ OPTIMIZATION: Final = OptimizationSettings(
     changes_per_minute=30.0,
 )
 """Shorter times than the defaults, so that it can be watched."""
+
+
+class Pace(NamedTuple):
+    """How much time it may take."""
+
+    still_seconds: float
+    """After so long without a change the tree is taken for settled."""
+    seconds_max: float
+    """Longest time until then."""
+    optimization: OptimizationSettings
+
+
+CALM: Final = Pace(25.0, 180.0, OPTIMIZATION)
+"""Until nothing is left to be gained."""
+
+ACT: Final = Pace(
+    9.0, 60.0, msgspec.structs.replace(OPTIMIZATION, period_seconds=1.5, window_min_seconds=6.0)
+)
+"""As one act among others."""
 
 
 class Topic(NamedTuple):
@@ -114,13 +130,20 @@ class OptimizingRun:
     """One network, from its start until nothing changes any more."""
 
     def __init__(
-        self, brokers: int, directory: Path, say: Callable[[str], None], seed: int, rate: float
+        self,
+        brokers: int,
+        directory: Path,
+        say: Callable[[str], None],
+        seed: int,
+        rate: float,
+        pace: Pace = CALM,
     ) -> None:
         random = Random(seed)
         self.topology: Topology = random_tree(brokers, random)
         self.topics = draw_topics(self.topology.brokers, random, rate)
         self.trace_directory = directory / "trace"
-        self._settings = directory / "broker.toml"
+        self._settings = directory / "optimizing.toml"
+        self._pace = pace
         self._say = say
         self._random = random
         self._network: LocalNetwork | None = None
@@ -133,8 +156,9 @@ class OptimizingRun:
 
     async def run(self) -> Optimized:
         """Let it happen; everything is stopped afterwards."""
-        traced = TraceSettings(directory=str(self.trace_directory), run=RUN)
-        settings = msgspec.structs.replace(SETTINGS, trace=traced, optimization=OPTIMIZATION)
+        traced = TraceSettings(directory=str(self.trace_directory), run=OPTIMIZING)
+        optimization = self._pace.optimization
+        settings = msgspec.structs.replace(SETTINGS, trace=traced, optimization=optimization)
         self._settings.write_text(to_toml(settings), "utf-8")
         async with AsyncExitStack() as stack:
             self._network = await self._started(stack)
@@ -184,13 +208,13 @@ class OptimizingRun:
         return answers
 
     async def _until_tree(self) -> tuple[tuple[str, str], ...]:
-        deadline = time.monotonic() + SECONDS_MAX
+        deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             links = links_of(await self._statuses())
             if set(links) == {(min(link), max(link)) for link in self.topology.links}:
                 return links
             await asyncio.sleep(0.2)
-        raise DemoError(f"the brokers form no tree within {SECONDS_MAX:.0f} s; is it too busy?")
+        raise DemoError(f"the brokers form no tree within {START_SECONDS:.0f} s; is it too busy?")
 
     async def _connected(self, stack: AsyncExitStack) -> dict[str, Bus]:
         assert self._network is not None
@@ -227,7 +251,8 @@ class OptimizingRun:
     async def _watch(self) -> None:
         """Look until nothing has changed for a while."""
         began = last = time.time()
-        while time.time() - last < STILL_SECONDS and time.time() - began < SECONDS_MAX:
+        still, most = self._pace.still_seconds, self._pace.seconds_max
+        while (not self._changes or time.time() - last < still) and time.time() - began < most:
             await asyncio.sleep(LOOK_SECONDS)
             statuses = await self._statuses()
             self._costs.append((time.time(), cost_of(statuses)))

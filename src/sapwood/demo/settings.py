@@ -21,6 +21,9 @@ from sapwood.runtime.config.stabilization import periods_set
 RUN: Final = "demo"
 """The name of the run in the trace."""
 
+OPTIMIZING: Final = "optimizing"
+"""That of the run in which the tree makes itself cheaper."""
+
 SETTINGS: Final = Settings(
     id="demo",
     admin_faults=True,

@@ -63,6 +63,24 @@ def test_it_has_to_gain_a_share_of_what_the_link_costs() -> None:
     assert consider(view(limits={"theta": 0.9, "z": 5.0})).best is None
 
 
+def test_measured_costs_are_doubted_and_given_ones_are_not() -> None:
+    """N = J = X = 10; each cost errs by a tenth and half a millisecond, as squares."""
+    given = consider(view()).best
+    assert given is not None
+    assert given.doubt == 0.0
+    measured = {"costs": "measured", "link_costs": ()}
+    sure = consider(view(limits=measured)).best
+    assert sure is not None
+    squares = (5.0**2 + 2.0**2 + 3.0**2 + 1.0**2) / 100 + 4 * 0.25
+    assert sure.doubt == pytest.approx(10 * squares**0.5)
+    both = (sure.sigma**2 + sure.doubt**2) ** 0.5
+    assert sure.score == pytest.approx(sure.gain - 2 * both)
+    unsteady = consider(view(limits=measured, pair_error=lambda one, other: 5.0)).closest
+    assert unsteady is not None
+    assert unsteady.doubt == pytest.approx(10 * (squares + 25.0) ** 0.5)
+    assert unsteady.score < unsteady.threshold
+
+
 def test_what_is_not_certain_does_not_pay() -> None:
     assert consider(view(limits={"z": 100.0})).best is None
 

@@ -35,6 +35,21 @@ def test_the_least_of_the_last_round_trips_counts() -> None:
     assert not costs.measured("b", -1.0, 2.0, SETTINGS, linked=True)
 
 
+def test_how_well_a_cost_is_known_follows_from_how_round_trips_differ() -> None:
+    """The usual one beside the quickest; of the first two nothing is known."""
+    costs = fresh()
+    costs.measured("b", 0.020, 0.0, SETTINGS, linked=True)
+    assert costs.error("b") == pytest.approx(10.0)
+    for seconds in (0.026, 0.090):
+        costs.measured("b", seconds, 0.0, SETTINGS, linked=True)
+    assert costs.error("b") == pytest.approx(3.0 / 3**0.5)
+    found = costs.pair("b", 0.0, SETTINGS)
+    assert found is not None
+    assert found.error == costs.error("b")
+    costs.given = {"b": 1.0}
+    assert costs.error("b") == costs.error("nobody") == 0.0
+
+
 def test_a_probe_is_worth_something_after_three_echoes() -> None:
     costs = fresh()
     for _ in range(2):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from statistics import stdev
 
 import pytest
 
@@ -13,6 +14,7 @@ from sapwood.protocol.optimize.gain import (
     Concerned,
     Share,
     SwapCosts,
+    doubted,
     gain,
     gain_of_one,
     renamed,
@@ -160,3 +162,15 @@ def test_the_example_of_the_thesis(numbers: tuple[int, ...]) -> None:
 def test_flooding_leads_to_the_cheapest_links() -> None:
     """Where everything concerns everybody, only the costs of the two links count."""
     assert gain(Share(7.0, 7.0, 0.0), SwapCosts(5.0, 3.0, 100.0, 100.0, 100.0)) == 14.0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_errors_of_costs_make_an_error_of_the_gain(seed: int) -> None:
+    """Costs that are drawn with their errors, many times over: gains differ by as much."""
+    random = Random(f"doubts {seed}")
+    joint = random.uniform(0, 10)
+    traffic = Share(joint + random.uniform(0, 10), joint, random.uniform(0, joint))
+    told = SwapCosts(*(random.uniform(0, 10) for _ in range(5)))
+    doubts = SwapCosts(*(random.uniform(0, 3) for _ in range(5)))
+    drawn = [gain(traffic, SwapCosts(*map(random.gauss, told, doubts))) for _ in range(2000)]
+    assert stdev(drawn) == pytest.approx(doubted(traffic, doubts), rel=0.1)

@@ -93,8 +93,9 @@ def test_the_answer_is_remembered() -> None:
     assert not surroundings.may_ask("b", "a", 0.0)
     middle.tell("b", LinkCost(1, "b", 3.0))  # b was not asked
     assert surroundings.pair_cost("a", "b", 0.0) is None
-    middle.tell("a", LinkCost(1, "b", 4.0, linked=True))
+    middle.tell("a", LinkCost(1, "b", 4.0, linked=True, deviation=0.5))
     assert surroundings.pair_cost("b", "a", 0.0) == 4.0
+    assert surroundings.pair_error("b", "a") == 0.5
     assert surroundings.may_ask("a", "b", 0.0)
 
 
@@ -108,7 +109,15 @@ def test_who_can_dial_the_other_is_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [{"error": "no"}, {"cost": -1.0}, {"cost": float("nan")}, {"cost": 1e7}, None]
+    "answer",
+    [
+        {"error": "no"},
+        {"cost": -1.0},
+        {"cost": float("nan")},
+        {"cost": 1e7},
+        {"deviation": -1.0},
+        None,
+    ],
 )
 def test_without_an_answer_nobody_is_asked_for_a_while(answer: dict[str, Any] | None) -> None:
     middle = Middle()
@@ -149,7 +158,9 @@ def test_three_round_trips_over_a_link_of_its_own() -> None:
     assert second.destination == "b"
     assert closed == CloseLink("d", "it was dialled to be measured")
     again = middle.tell("a", LinkProbe(8, "d", D))
-    assert again == [Send("a", LinkCost(8, "d", first.message.cost, 1))]
+    assert again == [
+        Send("a", LinkCost(8, "d", first.message.cost, 1, deviation=first.message.deviation))
+    ]
 
 
 def test_whom_nobody_can_reach_is_said() -> None:

@@ -94,8 +94,8 @@ def test_an_admin_port_alone_is_one_of_this_machine() -> None:
             "routing_variant is 'hierarchical', which follows the parents in the tree",
         ),
         (
-            "routing = 'auto'\nrouting_variant = 'hierarchical'\n",
-            "routing_variant is 'hierarchical', where edges follow the tree, but routing or",
+            "routing_variant = 'hierarchical'\n[edge_routing]\nchoice = 'auto'\n",
+            "routing_variant is 'hierarchical', where edges follow the tree, but edge_routing",
         ),
         (
             "routing = 'flooding'\n[edge_routing]\nchoice = 'auto'\n",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.optimize.edges.settings import EdgeRoutingSettings
+from sapwood.protocol.optimize.settings import OptimizationSettings
 from sapwood.protocol.ports import Remember
 from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
 from sapwood.runtime.config.node import node_config
@@ -14,7 +17,7 @@ from sapwood.runtime.config.settings import LinkSettings, Settings
 NOTHING = Remember(())
 
 
-def test_by_default_a_node_is_what_its_config_is_by_default() -> None:
+def test_by_default_a_node_is_what_its_config_is_by_default_and_optimizes() -> None:
     config = node_config(Settings(id="B1"), 7, NOTHING, was_part=False)
     expected = NodeConfig(
         id="B1",
@@ -23,6 +26,8 @@ def test_by_default_a_node_is_what_its_config_is_by_default() -> None:
         release=config.release,
         raises_faults=False,
         noting=True,
+        optimization=OptimizationSettings(),
+        edges=EdgeRoutingSettings(choice="auto"),
     )
     assert config == expected
     assert config.release
@@ -66,15 +71,31 @@ def test_who_was_part_of_the_network_or_is_told_so_tries_for_ever(
     assert node_config(settings, 7, NOTHING, was_part).joins_for_ever == for_ever
 
 
-def test_where_brokers_choose_they_begin_with_identity() -> None:
-    config = node_config(Settings(id="B1", routing="auto"), 7, NOTHING, was_part=False)
-    assert (config.routing, config.edges.choice) == ("identity", "auto")
+def test_everything_at_once_is_the_default() -> None:
+    config = node_config(Settings(id="B1"), 7, NOTHING, was_part=False)
+    assert (config.routing, config.edges.choice) == ("covering", "auto")
+    assert config.optimization.mode == "on"
+    assert config.stabilization.refresh == "digest"
+    assert config.tree.protocol == "beacons"
+
+
+def test_a_routing_that_is_named_stays() -> None:
+    config = node_config(Settings(id="B1", routing="simple"), 7, NOTHING, was_part=False)
+    assert (config.routing, config.edges.choice) == ("simple", "fixed")
+
+
+@pytest.mark.parametrize(
+    "changes", [{"routing_variant": "hierarchical"}, {"advertisements": "required"}]
+)
+def test_where_costs_of_edges_say_too_little_nothing_is_chosen(changes: dict[str, Any]) -> None:
+    config = node_config(Settings(id="B1", **changes), 7, NOTHING, was_part=False)
+    assert (config.routing, config.edges.choice) == ("covering", "fixed")
 
 
 def test_where_brokers_only_look_that_is_kept() -> None:
     looking = EdgeRoutingSettings(choice="observe")
     settings = Settings(id="B1", routing="auto", edge_routing=looking)
     config = node_config(settings, 7, NOTHING, was_part=False)
-    assert (config.routing, config.edges) == ("identity", looking)
+    assert (config.routing, config.edges) == ("covering", looking)
     settings = Settings(id="B1", routing="covering", edge_routing=looking)
     assert node_config(settings, 7, NOTHING, was_part=False).routing == "covering"

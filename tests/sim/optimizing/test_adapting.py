@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import numpy as np
 import pytest
 
 from sapwood.analysis.overlay import anneal, exhaustive, tree_cost
 from sapwood.analysis.overlay.situation import places_of
-from sapwood.sim.optimizing.replay import situation_at
+from sapwood.sim.optimizing.replay import replayed_cost, situation_at
 from sapwood.sim.optimizing.setup import SetupParameters, draw_course
-from sapwood.sim.optimizing.ways import run_way
+from sapwood.sim.optimizing.ways import measuring, run_way
+from sapwood.sim.optimizing.world import World
 from sapwood.sim.topology.underlay import SMALL_UNDERLAY
 
 
@@ -68,3 +70,33 @@ def test_adaptive_follows_when_everything_costs_something_else() -> None:
     assert new < 0.8 * old
     assert outcome.changes(2000, 3000) > 5
     assert outcome.cost(3500) < 0.85 * outcome.cost(2000, 2250)
+
+
+NOISY = SetupParameters(
+    brokers=16, jobs=8, subscribers=4, ticks=180_000, publication_interval=100.0, batch_ticks=1000,
+    processing_max=0.0, underlay=SMALL_UNDERLAY, reassignment_interval=math.inf,
+)  # fmt: skip
+"""Half an hour: a job publishes once a second, links take up to 100 ms."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jitter", [0.1, 0.5])
+def test_costs_that_are_measured_over_noisy_links_let_changes_die_out(jitter: float) -> None:
+    """Brokers with the default settings: cheaper, and then at rest though nothing is exact."""
+    course = draw_course(NOISY, 3)
+    outcome = World(course, measuring(), jitter).run()
+    assert outcome.problems == ()
+    assert outcome.changes(0, 90_000) > 0
+    assert outcome.changes(90_000) == 0
+    static = replayed_cost(course, course.tree.links, 90_000, 180_000)
+    assert outcome.cost(90_000) < 0.9 * static
+
+
+@pytest.mark.slow
+def test_links_that_are_all_about_as_short_are_left_alone() -> None:
+    """As on one machine: what could be gained is less than can be measured."""
+    parameters = msgspec.structs.replace(NOISY, ticks=60_000, communication_max=0.1)
+    outcome = World(draw_course(parameters, 3), measuring(), 0.5).run()
+    assert outcome.changes() == 0
+    exact = measuring(cost_tolerance=0.0, cost_resolution=0.0)
+    assert World(draw_course(parameters, 3), exact, 0.5).run().changes() > 0

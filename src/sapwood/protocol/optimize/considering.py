@@ -2,16 +2,18 @@
 
 Every ordered pair of neighbours is weighed. A swap is worth it if what is certain of its gain
 exceeds what the change itself costs, spread over the time in which it has to pay: so in a static
-situation every change lowers the cost by more than that, and changes come to an end.
+situation every change lowers the cost by more than that, and changes come to an end. Measured
+costs are never exact: what their errors make of the gain counts like the error of counting.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import hypot
 from typing import Final, NamedTuple
 
 from sapwood.protocol.optimize.decision import Decision
-from sapwood.protocol.optimize.gain import SwapCosts
+from sapwood.protocol.optimize.gain import SwapCosts, doubted
 from sapwood.protocol.optimize.messages import Neighbourhood
 from sapwood.protocol.optimize.settings import OptimizationSettings
 from sapwood.protocol.optimize.surroundings import Room
@@ -27,7 +29,13 @@ ROOMS_MAX: Final = 32
 """Ways to make room that are remembered."""
 
 PairCosts = Callable[[str, str], float | None]
+PairErrors = Callable[[str, str], float]
 Allowed = Callable[[str, str], bool]
+
+
+def _no_error(one: str, other: str) -> float:
+    """Nothing is measured: costs are given."""
+    return 0.0
 
 
 class Seen(NamedTuple):
@@ -40,6 +48,8 @@ class Seen(NamedTuple):
     """From when on counts hold for it."""
     entries: int
     """What it has told of subscriptions: that has to be told to another one."""
+    error: float = 0.0
+    """The standard error of that cost."""
 
 
 class Part(NamedTuple):
@@ -76,6 +86,8 @@ class View(NamedTuple):
     """Whether a swap of a mover onto another one may be thought of at all."""
     is_full: bool
     """Whether this broker has no room: then ways to make some are looked for, too."""
+    pair_error: PairErrors = _no_error
+    """The standard error of what a link between two others would cost."""
 
 
 def consider(view: View) -> Considered:
@@ -138,12 +150,27 @@ def judge(view: View, mover: str, onto: str) -> Judged | None:
     new = known + surcharge if known is not None else abs(moved.cost - other.cost) / 2
     costs = SwapCosts(moved.cost, new, other.cost, view.processing, other.told.processing_cost)
     weighed = weigh(tables, mover, onto, costs)
-    decision = _decision(view, mover, onto, costs, weighed, window)
+    error = view.pair_error(mover, onto) if known is not None else 0.0
+    doubts = SwapCosts(
+        settings.doubt(costs.old, moved.error),
+        settings.doubt(costs.new, error),
+        settings.doubt(costs.kept, other.error),
+        settings.doubt(costs.middle),
+        settings.doubt(costs.onto),
+    )
+    doubt = doubted(weighed.share, doubts)
+    decision = _decision(view, mover, onto, costs, weighed, window, doubt)
     return Judged(decision, weighed.counted, known is not None)
 
 
 def _decision(
-    view: View, mover: str, onto: str, costs: SwapCosts, weighed: Weighed, window: float
+    view: View,
+    mover: str,
+    onto: str,
+    costs: SwapCosts,
+    weighed: Weighed,
+    window: float,
+    doubt: float,
 ) -> Decision:
     settings, told = view.settings, view.neighbours[onto].told
     price = 0.0 if told.slots > 0 else told.slot_price or 0.0
@@ -165,8 +192,9 @@ def _decision(
         processing_onto=costs.onto,
         gain=weighed.gain,
         sigma=weighed.sigma,
-        score=weighed.gain - settings.z * weighed.sigma - price,
+        score=weighed.gain - settings.z * hypot(weighed.sigma, doubt) - price,
         price=price,
+        doubt=doubt,
         threshold=max(settings.gain_min, change_cost / settings.payback_seconds),
     )
 

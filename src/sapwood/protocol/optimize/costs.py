@@ -4,13 +4,16 @@ The cost of a link is the least round trip of the last dozen, halved, in millise
 The least and not the mean, because queues are load, and load in the costs makes them oscillate. The
 cost to a broker that is no neighbour is measured in the same way, over a link outside the tree.
 What was measured over a link in use is worth more than what was measured for a swap: if the two
-disagree and the better one is forgotten, changes never end.
+disagree and the better one is forgotten, changes never end. How much round trips differ is known,
+too: a link on which they do is not known exactly, and what rests on it is less certain.
 
 Or costs are given, in any unit: then nothing is measured.
 """
 
 from __future__ import annotations
 
+from math import sqrt
+from statistics import median_low
 from typing import Final
 
 import msgspec
@@ -52,6 +55,19 @@ class LinkMeter(msgspec.Struct):
     """In milliseconds, smoothed; None while nothing was measured."""
     samples: int = 0
 
+    @property
+    def error(self) -> float:
+        """The standard error of the cost, in milliseconds.
+
+        What the usual message takes longer than the quickest, less by the root of their number.
+        While there were a few only, as much as the cost itself.
+        """
+        number = len(self.round_trips)
+        if number < PROBED_SAMPLES:
+            return self.cost or 0.0
+        usual, least = median_low(self.round_trips), min(self.round_trips)
+        return (usual - least) / 2 * MILLISECONDS / sqrt(number)
+
     def add(self, seconds: float, extra: float = 0.0) -> None:
         """Take a round trip; and what is added to the cost because of zones."""
         self.round_trips = [*self.round_trips[-(SAMPLES - 1) :], seconds]
@@ -70,6 +86,8 @@ class PairCost(msgspec.Struct):
     """When it was measured or heard."""
     linked: bool
     """Whether over a link that was in use, and not only to find out."""
+    error: float = 0.0
+    """Its standard error."""
 
 
 def is_fresh(known: PairCost, now: float, settings: OptimizationSettings) -> bool:
@@ -98,6 +116,11 @@ class Costs:
             return meter.cost + extra
         return None
 
+    def error(self, name: str) -> float:
+        """The standard error of what the link to a neighbour costs; none if that is given."""
+        meter = None if name in self.given else self.meters.get(name)
+        return 0.0 if meter is None else meter.error
+
     def measured(
         self, name: str, seconds: float, now: float, settings: OptimizationSettings, *, linked: bool
     ) -> bool:
@@ -107,11 +130,18 @@ class Costs:
         meter = self.meters.setdefault(name, LinkMeter())
         meter.add(seconds)
         if meter.cost is not None and (linked or meter.samples >= PROBED_SAMPLES):
-            self.note(name, meter.cost, now, settings, linked=linked)
+            self.note(name, meter.cost, now, settings, linked=linked, error=meter.error)
         return True
 
     def note(
-        self, name: str, cost: float, now: float, settings: OptimizationSettings, *, linked: bool
+        self,
+        name: str,
+        cost: float,
+        now: float,
+        settings: OptimizationSettings,
+        *,
+        linked: bool,
+        error: float = 0.0,
     ) -> None:
         """Remember what the link to a broker costs, unless something better is remembered."""
         known = self.pairs.pop(name, None)
@@ -121,7 +151,8 @@ class Costs:
             and not linked
             and 0 <= now - known.at < LINKED_FACTOR * settings.probe_ttl_seconds
         )
-        self.pairs[name] = known if is_better and known is not None else PairCost(cost, now, linked)
+        fresh = PairCost(cost, now, linked, error)
+        self.pairs[name] = known if is_better and known is not None else fresh
         while len(self.pairs) > PAIRS_MAX:
             del self.pairs[next(iter(self.pairs))]
 
@@ -154,5 +185,6 @@ class Costs:
             for name, pair in self.pairs.items()
             if type(pair) is PairCost
             and is_cost(pair.cost, cost_max)
+            and is_cost(pair.error, cost_max)
             and type(pair.at) in (int, float)
         }

@@ -47,12 +47,14 @@ class Decision(msgspec.Struct, omit_defaults=True):
     gain: float
     """G."""
     sigma: float
-    """Its standard error."""
+    """Its standard error, by counting."""
     score: float
-    """What is certain of the gain, less what room for it costs."""
+    """What is certain of the gain (less z times the errors), less what room for it costs."""
     price: float
     threshold: float
     """κ: what the score has to exceed."""
+    doubt: float = 0.0
+    """Its standard error because costs are measured, and not exact."""
     outcome: DecisionOutcome = "not worth it"
     reason: str = ""
     exchange: Name = ""

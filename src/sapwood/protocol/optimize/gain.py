@@ -16,6 +16,7 @@ c is what a notification costs on a link, p what it costs to handle it at a brok
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import hypot
 from typing import Final, NamedTuple, TypeAlias
 
 LOCAL: Final = ""
@@ -74,6 +75,24 @@ def gain(traffic: Share, costs: SwapCosts) -> float:
         traffic.moved * (costs.old - costs.new)
         + traffic.alone * (costs.middle + costs.kept)
         - (traffic.moved - traffic.joint) * (costs.onto + costs.kept)
+    )
+
+
+def doubted(traffic: Share, doubts: SwapCosts) -> float:
+    """The standard error of the gain because costs are measured, each with an error of its own.
+
+    The gain is linear in every cost, and costs err independently of each other.
+
+    >>> round(doubted(Share(8.0, 6.0, 5.0), SwapCosts(1.0, 1.0, 1.0, 1.0, 1.0)) ** 2, 9)
+    166.0
+    """
+    apart = traffic.moved - traffic.joint
+    return hypot(
+        traffic.moved * doubts.old,
+        traffic.moved * doubts.new,
+        (traffic.alone - apart) * doubts.kept,
+        traffic.alone * doubts.middle,
+        apart * doubts.onto,
     )
 
 

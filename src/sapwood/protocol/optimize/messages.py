@@ -72,6 +72,8 @@ class LinkCost(MessageBase, frozen=True):
     """Whether it was measured over a link in use, or given."""
     error: str = ""
     """Why there is no cost; empty if there is."""
+    deviation: float = 0.0
+    """The standard error of the cost."""
 
 
 class SwapPropose(MessageBase, frozen=True):

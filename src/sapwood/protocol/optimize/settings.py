@@ -8,7 +8,7 @@ settings are made, wherever they come from (`problems`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import isfinite
+from math import hypot, isfinite
 from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
@@ -33,7 +33,7 @@ class OptimizationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
             description="Whether this broker moves links: off neither counts nor answers, observe "
             "decides and shows it but changes nothing, on changes the tree."
         ),
-    ] = "off"
+    ] = "on"
     period_seconds: Annotated[
         float, Meta(gt=0.0, description="Time between two decisions, give or take a fifth.")
     ] = 10.0
@@ -69,6 +69,23 @@ class OptimizationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
             description="Cost per second that a change has to gain at least, whatever it costs.",
         ),
     ] = 0.0
+    cost_tolerance: Annotated[
+        float,
+        Meta(
+            ge=0.0,
+            lt=1.0,
+            description="Standard error of a measured cost, as a share of it: what is taken off a "
+            "gain because of z grows with it.",
+        ),
+    ] = 0.1
+    cost_resolution: Annotated[
+        float,
+        Meta(
+            ge=0.0,
+            description="The same in milliseconds, in addition, however small a cost is: changes "
+            "that save less than some of these are not made.",
+        ),
+    ] = 0.5
     per_round: Annotated[
         int, Meta(ge=1, description="Changes that follow each other without measuring anew.")
     ] = 8
@@ -158,6 +175,12 @@ class OptimizationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
         """Whether anything is counted, told and decided."""
         return self.mode != "off"
 
+    def doubt(self, cost: float, error: float = 0.0) -> float:
+        """The standard error of a cost, beside the one that was measured; none of given ones."""
+        if self.costs == "given":
+            return 0.0
+        return hypot(self.cost_tolerance * cost, self.cost_resolution, error)
+
     def surcharge(self, zone: str, other: str) -> float:
         """What is added to the cost of a link between two zones."""
         if zone == other:
@@ -192,7 +215,7 @@ _POSITIVE: Final = (
     "utilisation_max",
     "cost_max",
 )
-_NOT_NEGATIVE: Final = ("z", "theta", "gain_min")
+_NOT_NEGATIVE: Final = ("z", "theta", "gain_min", "cost_tolerance", "cost_resolution")
 _COUNTS: Final = (("per_round", 1), ("probes_max", 1), ("degree_max", 2), ("changes_burst", 1))
 
 
@@ -214,6 +237,8 @@ def problems(settings: OptimizationSettings) -> Iterator[tuple[str, str]]:
             yield name, f"is {value}; wanted a whole number, at least {least}"
     if _is_number(settings.theta) and settings.theta >= 1:
         yield "theta", f"is {settings.theta}; wanted less than 1, all that a link costs"
+    if _is_number(settings.cost_tolerance) and settings.cost_tolerance >= 1:
+        yield "cost_tolerance", f"is {settings.cost_tolerance}; wanted less than 1, all of a cost"
     if _is_number(settings.utilisation_max) and settings.utilisation_max > 1:
         yield "utilisation_max", f"is {settings.utilisation_max}; wanted at most 1, all of the time"
     if settings.window_max_seconds < settings.window_min_seconds:
@@ -317,5 +342,5 @@ def _apart(brokers: Iterable[str], links: Iterable[tuple[str, str]]) -> str:
     return next((name for name in names if name not in reached), "")
 
 
-OFF: Final = OptimizationSettings()
+OFF: Final = OptimizationSettings(mode="off")
 """Nothing is counted, told or decided."""

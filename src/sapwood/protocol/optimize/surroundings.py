@@ -25,6 +25,7 @@ from sapwood.protocol.optimize.costs import (
     MILLISECONDS,
     PAIRS_MAX,
     PROBED_SAMPLES,
+    SAMPLES,
     Costs,
     PairCost,
     is_cost,
@@ -34,7 +35,10 @@ from sapwood.protocol.optimize.messages import SWAPS, LinkCost, LinkProbe, Neigh
 from sapwood.protocol.optimize.settings import OptimizationSettings
 
 ECHO_SECONDS: Final = 5.0
-"""Time between two measurements of the links in use."""
+"""Time between two measurements of a link in use, until there were enough."""
+
+RARE_ECHO_SECONDS: Final = 30.0
+"""The same afterwards; what beacons measure anyway is more than that, and counts."""
 
 PROBE_SECONDS: Final = 10.0
 """How long somebody may take to find out what a link would cost."""
@@ -328,6 +332,11 @@ class Surroundings(Machine):
             return None
         return known.cost if is_fresh(known, now, self.settings) else None
 
+    def pair_error(self, one: str, other: str) -> float:
+        """The standard error of what a link between two neighbours would cost, as was said."""
+        known = self.heard.get(_pair(one, other))
+        return known.error if known is not None and self._is_cost(known.error) else 0.0
+
     # Asking
 
     def may_ask(self, mover: str, onto: str, now: float) -> bool:
@@ -359,11 +368,12 @@ class Surroundings(Machine):
             return []
         del self.probing[message.request]
         pair = _pair(source, message.target)
-        if message.error or not self._is_cost(message.cost):
+        values = (message.cost, message.deviation)
+        if message.error or not all(map(self._is_cost, values)):
             self.counts["unmeasured" if message.error else "ignored"] += 1
             self._fail(pair, now)
             return []
-        self._hear(pair, PairCost(message.cost, now, message.linked))
+        self._hear(pair, PairCost(message.cost, now, message.linked, message.deviation))
         return []
 
     def in_use(self, one: str, other: str, cost: float, now: float) -> None:
@@ -389,8 +399,7 @@ class Surroundings(Machine):
         target = message.target
         known = self.costs.pair(target, now, self.settings)
         if known is not None:
-            found = LinkCost(message.request, target, known.cost, 1, known.linked)
-            return [Send(source, found)]
+            return [Send(source, _cost(message.request, target, known, 1))]
         if not self.settings.is_on or target == self.core.id:
             return [_unknown(source, message.request, target, "it is not measured here")]
         measuring = self.measuring.get(target)
@@ -421,8 +430,7 @@ class Surroundings(Machine):
             if known is None:
                 effects.append(_unknown(asker, request, target, "it could not be measured in time"))
             else:
-                found = LinkCost(request, target, known.cost, PROBED_SAMPLES, known.linked)
-                effects.append(Send(asker, found))
+                effects.append(Send(asker, _cost(request, target, known, PROBED_SAMPLES)))
         effects = [one for one in effects if self.core.neighbours.is_in_tree(_to(one))]
         one = self.core.neighbours.get(target)
         is_free = one is not None and not one.in_tree and target != self.core.joining
@@ -490,8 +498,17 @@ class Surroundings(Machine):
         return [
             Measure(name)
             for name, one in self.core.neighbours.items()
-            if self.takes_part(name) and one.is_connected and name not in self.costs.given
+            if self.takes_part(name) and one.is_connected and self._wants_echo(name, now)
         ]
+
+    def _wants_echo(self, name: str, now: float) -> bool:
+        """Whether a link in use has to be measured for its cost to be known."""
+        if name in self.costs.given:
+            return False
+        meter, known = self.costs.meters.get(name), self.costs.pairs.get(name)
+        if meter is None or known is None or meter.samples < SAMPLES:
+            return True
+        return is_due(known.at + RARE_ECHO_SECONDS, now, RARE_ECHO_SECONDS)
 
     def report(self) -> dict[str, Any]:
         """What is known, in numbers."""
@@ -529,6 +546,10 @@ def _pair(one: str, other: str) -> tuple[str, str]:
 
 def _to(effect: Effect) -> str:
     return effect.destination if isinstance(effect, Send) else ""
+
+
+def _cost(request: int, target: str, known: PairCost, samples: int) -> LinkCost:
+    return LinkCost(request, target, known.cost, samples, known.linked, deviation=known.error)
 
 
 def _unknown(asker: str, request: int, target: str, error: str) -> Send:

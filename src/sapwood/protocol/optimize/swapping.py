@@ -230,6 +230,7 @@ class Swapping(Aftermath):
             lambda one, other: self._surroundings.pair_cost(one, other, now),
             lambda mover, onto: self._is_allowed(mover, onto, now),
             len(self.core.neighbours.tree()) >= settings.degree_max,
+            self._surroundings.pair_error,
         )
 
     def _neighbours(self, now: float) -> dict[str, Seen]:
@@ -244,7 +245,8 @@ class Swapping(Aftermath):
             cost = self._surroundings.link_cost(name, told.zone)
             if cost is not None and name in self.since:
                 entries = len(core.subscriptions.filters(name))
-                found[name] = Seen(told, cost, past(self.since[name], now), entries)
+                error = self._surroundings.costs.error(name)
+                found[name] = Seen(told, cost, past(self.since[name], now), entries, error)
         return found
 
     def _is_allowed(self, mover: str, onto: str, now: float) -> bool:

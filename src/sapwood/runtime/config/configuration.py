@@ -137,12 +137,11 @@ def _contradictions(settings: Settings) -> Iterator[tuple[str, str]]:
 def _wrong_edges(settings: Settings) -> Iterator[tuple[str, str]]:
     """What cannot go together where edges are chosen."""
     edges = settings.edge_routing
-    is_chosen = settings.routing == "auto" or edges.choice == "auto"
-    if is_chosen and settings.routing_variant == "hierarchical":
+    if edges.choice == "auto" and settings.routing_variant == "hierarchical":
         yield (
             "routing_variant",
-            "is 'hierarchical', where edges follow the tree, but routing or edge_routing.choice is "
-            "'auto', where brokers choose; set one of them otherwise",
+            "is 'hierarchical', where edges follow the tree, but edge_routing.choice is 'auto', "
+            "where brokers choose; set one of them otherwise",
         )
     if edges.choice == "auto" and settings.routing == "flooding":
         yield (

@@ -11,12 +11,14 @@ from sapwood.protocol.accounts import Accounts
 from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.optimize.edges.settings import EdgeRoutingSettings
 from sapwood.protocol.ports import Hint, Remember
+from sapwood.routing.algorithms import PEER_TO_PEER
 from sapwood.runtime.config.settings import Settings
 from sapwood.runtime.config.stabilization import with_periods
 from sapwood.runtime.tls import admin_url
 
-START: Final = "identity"
-"""How edges are routed at first where brokers choose: it never says more than simple routing."""
+START: Final = "covering"
+"""How edges are routed at first where brokers choose: tables are small, and what another way of
+telling would cost is known without keeping anything beside."""
 
 
 def node_config(
@@ -73,8 +75,13 @@ def node_config(
 
 
 def _edges(settings: Settings) -> EdgeRoutingSettings:
-    """Whether the routing of edges is chosen; to observe it is said in its own section."""
+    """Whether the routing of edges is chosen; to observe it is said in its own section.
+
+    Hierarchical routing sets all edges by the tree. Where advertisements are required, what is told
+    depends on them, and the costs that decide do not take that into account.
+    """
     edges = settings.edge_routing
-    if settings.routing == "auto" and edges.choice == "fixed":
+    is_plain = settings.routing_variant == PEER_TO_PEER and settings.advertisements == "off"
+    if settings.routing == "auto" and edges.choice == "fixed" and is_plain:
         return replace(edges, choice="auto")
     return edges

@@ -155,10 +155,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         Routing,
         Meta(
             description="The routing algorithm, the same in the whole network; or auto: "
-            "brokers begin with identity and choose for every edge what costs least "
-            "(edge_routing)."
+            "brokers begin with covering and choose for every edge what costs least "
+            "(edge_routing). Where routing is hierarchical or advertisements are required, auto "
+            "stays with covering, unless edge_routing.choice says otherwise."
         ),
-    ] = "covering"
+    ] = "auto"
     routing_variant: Annotated[
         RoutingVariant,
         Meta(

@@ -91,7 +91,7 @@ class Oracle:
         handed over does not.
         """
         findings = Findings(Verdict(), violations_max=5)
-        rows = {name: list(_rows(name, client)) for name, client in self._clients.items()}
+        rows = {name: list(rows_of(name, client)) for name, client in self._clients.items()}
         judge_order(rows, findings)
         moved = any(
             not home.is_resumed for client in self._clients.values() for home in client.homes[1:]
@@ -169,7 +169,7 @@ def _only_home(client: FaithfulClient, since: float, until: float) -> str:
     return home if home == client.home(since) else ""
 
 
-def _rows(name: str, client: FaithfulClient) -> Iterator[Row]:
+def rows_of(name: str, client: FaithfulClient) -> Iterator[Row]:
     """What a client published and got, as rows of a trace."""
     for order, event in enumerate(client.events, 1):
         publisher = event.publisher if isinstance(event, Delivery) else name

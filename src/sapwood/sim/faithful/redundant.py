@@ -33,6 +33,9 @@ LOOK_SECONDS: Final = 0.02
 WRONG_SECONDS: Final = 0.1
 """How often is looked whether the tree is right."""
 
+LATE_SECONDS: Final = 0.01
+"""So long after the faults end whoever is still missing is started again."""
+
 COPIES_MAX: Final = 10
 """How often a notification may come to a client while the tree is not right."""
 
@@ -241,7 +244,7 @@ class PlanRun:
             if fault.seconds:
                 kernel.at(min(fault.at + fault.seconds, plan.calm_at), self._end, fault)
         kernel.at(plan.faults_end_at, self._look_for_wrong)
-        kernel.run(plan.calm_at + 0.01)
+        kernel.run(plan.calm_at + LATE_SECONDS)
         last_fault_at = plan.faults_end_at
         for name in plan.joins:
             if name not in self.gone and name not in self.network.nodes:

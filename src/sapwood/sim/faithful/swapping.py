@@ -43,7 +43,10 @@ BROKERS_MAX: Final = 24
 
 
 def draw_settings(seed: int) -> OptimizationSettings:
-    """How brokers optimize: costs are given, or those of the links as they are simulated."""
+    """How brokers optimize: costs are given, or those of the links as they are simulated.
+
+    Costs are believed to the last digit, so that links move as often as they can.
+    """
     random = Random(f"swaps {seed}")
     values: dict[str, Any] = {}
     if random.random() < 0.7:
@@ -56,6 +59,8 @@ def draw_settings(seed: int) -> OptimizationSettings:
         window_max_seconds=WINDOW_SECONDS,
         z=random.choice((0.0, 2.0)),
         payback_seconds=1e6,
+        cost_tolerance=0.0,
+        cost_resolution=0.0,
         tell_seconds=5.0,
         changes_per_minute=600.0,
         degree_max=random.choice((3, 16)),

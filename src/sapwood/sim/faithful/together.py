@@ -7,10 +7,13 @@ subscribe and unsubscribe, and a few exchanges are asked for. By its seed a run 
   is told of a loss.
 * *outages*: connections break and come back. The same holds, as streams go on.
 * *faults*: brokers and links fail, as in the swarm of the tree. Nobody stays locked, no circle
-  carries, and afterwards one tree delivers everything once.
+  carries, and afterwards one tree delivers everything once. What is published while nothing fails
+  and the network is right, between two faults and for a while behind the last, is not lost,
+  repeated or reordered, though links move and edges switch all the time.
 * *static*: the same traffic goes on and on, with costs that stay. Changes of the tree and of edges
   die out, though nobody stops them; half of these runs have what brokers have counted, been told
-  and decided spoilt on the way, and it does no lasting harm.
+  and decided spoilt on the way, and it does no lasting harm. In a quarter of them costs are not
+  given but measured, over links whose delays vary all the time.
 
 After every event of every broker the routing of edges is valid: no edge filters that has a flooding
 successor (Eq. 1 of the paper on hybrid routing, generalised). Where links and brokers fail, a link
@@ -23,7 +26,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Final, NamedTuple
 
@@ -37,11 +40,12 @@ from sapwood.sim.faithful.driver import StuckError
 from sapwood.sim.faithful.edge_switches import RESTLESS, disagreements, switches
 from sapwood.sim.faithful.host import Host
 from sapwood.sim.faithful.network import FaithfulNetwork
-from sapwood.sim.faithful.redundant import draw_plan
+from sapwood.sim.faithful.redundant import LATE_SECONDS, WRONG_SECONDS, draw_plan
 from sapwood.sim.faithful.spoilt_choices import ChoiceSpoiler
-from sapwood.sim.faithful.swapping import SwapRun, draw_settings, swaps_of
+from sapwood.sim.faithful.swapping import REST_SECONDS, SwapRun, draw_settings, swaps_of
 from sapwood.sim.faithful.swarm import RunawayError
 from sapwood.sim.faithful.turning import FILTERS, FaultyRun, Wish, carrying
+from sapwood.sim.faithful.undisturbed import SETTLE_SECONDS, Undisturbed
 from sapwood.sim.seeds import Seeds
 
 KINDS: Final = ("under load", "outages", "faults", "static")
@@ -56,8 +60,24 @@ STATIC_SECONDS: Final = 50.0
 SPOILT_SECONDS: Final = 20.0
 """After so long of that everything that choices rest on is spoilt, in some runs."""
 
+DELAYS: Final = (0.002, 0.019, 0.020, 0.021, 0.060)
+"""Of links, where costs are measured: some differ much, and some by less than can be measured."""
+
+JITTER: Final = 0.1
+"""By which share of it messages take longer, in the mean."""
+
+SPIKES: Final = 0.01
+SPIKE: Final = 2.0
+"""How many of them take much longer, and how many times as long."""
+
 STILL_SECONDS: Final = 12.0
 """For so long at the end of it nothing may change any more."""
+
+LOADED_SECONDS: Final = 8.0
+"""How long clients go on publishing when all faults are over."""
+
+BACK_SECONDS: Final = 60.0
+"""Within so long after the tree is right all clients are back."""
 
 VALID_SECONDS: Final = 1.0
 """After a fault, edges are valid again within so long."""
@@ -178,6 +198,24 @@ class LoadedRun(SwapRun):
             yield from disagreements(self.network.brokers)
 
 
+class Noisy:
+    """Delays of links that vary: each has its own, and messages take longer by chance."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    def usual(self, one: str, other: str) -> float:
+        """What the quickest message takes between two brokers."""
+        return Random(f"delay {self._seed} {sorted((one, other))}").choice(DELAYS)
+
+    def between(self, one: str, other: str) -> Callable[[Random], float]:
+        """How long the next message takes."""
+        usual = self.usual(one, other)
+        return lambda random: (
+            usual * (1 + random.expovariate(1 / JITTER) + SPIKE * (random.random() < SPIKES))
+        )
+
+
 class StaticRun(LoadedRun):
     """The same traffic for a long time: what brokers change dies out, whatever was spoilt."""
 
@@ -185,10 +223,22 @@ class StaticRun(LoadedRun):
         super().__init__(seed, CALM)
         self.course = self.course._replace(pace=0.2, seconds=STATIC_SECONDS, wishes=(), deeds=())
         self.is_spoilt = seed % (2 * len(KINDS)) == KINDS.index("static")
+        self.is_noisy = seed % (4 * len(KINDS)) == len(KINDS) + KINDS.index("static")
+        self.noisy = Noisy(seed)
         self.spoilt: list[str] = []
 
     def _optimization(self, name: str) -> OptimizationSettings:
         settings = draw_settings(self.course.seed)
+        if self.is_noisy:
+            usual = OptimizationSettings()
+            return msgspec.structs.replace(
+                settings,
+                z=usual.z,
+                cost_tolerance=usual.cost_tolerance,
+                cost_resolution=usual.cost_resolution,
+                degree_max=usual.degree_max,
+                link_costs=(),
+            )
         return msgspec.structs.replace(
             settings,
             z=2.0,
@@ -203,6 +253,14 @@ class StaticRun(LoadedRun):
         super()._start()
         if self.is_spoilt:
             self.kernel.at(self.kernel.now + SPOILT_SECONDS, self._spoil)
+
+    def _add_broker(self, name: str) -> None:
+        super()._add_broker(name)
+        if self.is_noisy:
+            for other in self.network.sites:
+                if other != name:
+                    for route in self.network.driver.both_routes(name, other):
+                        route.sample = self.noisy.between(name, other)
 
     def _spoil(self) -> None:
         spoiler = ChoiceSpoiler(self._random, sorted(self.network.nodes))
@@ -238,10 +296,61 @@ class FaultyTogetherRun(FaultyRun):
         self._invalid_since: dict[str, float] = {}
         self.lasting: list[str] = []
         """Edges that were not valid for longer than both ends need to tell each other."""
+        begun = [(at, at) for at in plan.starts.values()]
+        ended = [(one.at, min(one.at + one.seconds, plan.calm_at)) for one in plan.faults]
+        late = (plan.calm_at, plan.calm_at + 2 * LATE_SECONDS)
+        self.undisturbed = Undisturbed([*begun, *ended, late])
+        self._publish_until = plan.calm_at
+        self._looked_at = 0.0
+
+    def heal(self) -> float | None:
+        """Let faults and changes happen; clients publish on when all of it is over."""
+        healed_after = super().heal()
+        if healed_after is not None:
+            self._load()
+        return healed_after
+
+    def _load(self) -> None:
+        """Nothing fails any more: links move and edges switch under load, until they rest."""
+        driver, kernel = self.network.driver, self.kernel
+        driver.run_until(lambda: not self.undisturbed.wants_look(kernel.now), BACK_SECONDS)
+        self._publish_until = kernel.now + SETTLE_SECONDS + LOADED_SECONDS
+        for session in self._there():
+            self._publish(session)
+        kernel.run(self._publish_until)
+        driver.run(REST_SECONDS)
+
+    def _publish(self, session: str) -> None:
+        self._sent += 1
+        self.network.publish(session, {"n": self._sent})
+        at = self.kernel.now + 0.1
+        if at < self._publish_until:
+            self.kernel.at(at, self._publish, session)
+
+    def _there(self) -> list[str]:
+        """Clients whose brokers are up."""
+        clients = self.network.clients
+        return [name for name in clients if self._home(name) in self.network.nodes]
+
+    def _look_for_rest(self) -> None:
+        """Note when the network is right and all clients are back."""
+        now = self.kernel.now
+        if not self.undisturbed.wants_look(now) or now - self._looked_at < WRONG_SECONDS:
+            return
+        self._looked_at = now
+        clients, there = self.network.clients, self._there()
+        is_back = all(
+            clients[name].is_connected and clients[name].subscriptions["all"].is_settled
+            for name in there
+        )
+        if is_back and not any(True for _ in self._wrong()):
+            reach = self._reach()
+            self.undisturbed.right(now, {name: reach.find(self._home(name)) for name in there})
 
     def _look(self) -> None:
         """A link that heals a fault begins as if nothing were known: for a moment."""
         super()._look()
+        self._look_for_rest()
         now, brokers = self.kernel.now, self.network.brokers
         joined = {
             name: broker
@@ -258,7 +367,8 @@ class FaultyTogetherRun(FaultyRun):
 
     def run(self) -> list[str]:
         """Everything that is wrong; nothing if it is all right."""
-        return [*super().run(), *self.lasting[:SHOWN_MAX]]
+        problems = [*super().run(), *self.lasting[:SHOWN_MAX]]
+        return [*problems, *self.undisturbed.judge(self.network.clients)]
 
 
 def kind_of(seed: int) -> str:

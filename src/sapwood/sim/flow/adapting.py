@@ -64,8 +64,9 @@ class _Path(msgspec.Struct):
 def adapt(course: Course, traffic: float = 1.0, **changes: Any) -> TopologyRun:
     """One course; `changes` are settings (in seconds) that are to be others."""
     given = adaptive_settings(traffic, **changes)
-    del given["costs"]  # they are handed over with each decision
-    return _Run(course, OptimizationSettings(mode="on", **given)).run()
+    del given["costs"]  # they are handed over with each decision, and exact
+    exact: dict[str, Any] = {"cost_tolerance": 0.0, "cost_resolution": 0.0}
+    return _Run(course, OptimizationSettings(mode="on", **exact, **given)).run()
 
 
 class _Run:

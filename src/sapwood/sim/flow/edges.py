@@ -368,7 +368,16 @@ class _Run:
         seen = self._seen(edge, 0)
         if seen is None or not is_worth(seen, edge.mode, FLOODING, 1, settings):
             return []
-        return [_switch(edge, FLOODING)]
+        return [_switch(edge, FLOODING)] if self._is_lasting(edge) else []
+
+    def _is_lasting(self, edge: _Edge) -> bool:
+        """Whether flooding has been cheaper in every period of a whole window."""
+        settings, first = self.settings, int(self._windows(0)[edge.way, edge.link])
+        window = max(1, round(settings.window_seconds / settings.period_seconds))
+        said = _SIMPLE if edge.mode == "simple" else _IDENTITY
+        counted = np.diff(self.sums[first : self.periods + 1, :, edge.way, edge.link], axis=0)
+        saved = counted[:, _WANTED] + counted[:, said] - counted[:, _FLOODED]
+        return len(counted) >= window and bool((saved > 0).all())
 
     def _carry_out(self, switched: list[_Edge]) -> None:
         """Route as decided, and count what it takes to get there."""

@@ -29,8 +29,11 @@ class CostedNetwork(Network):
         random: Random,
         config: Mapping[str, Any],
         make_broker: Callable[..., Broker] = Broker,
+        jitter: float = 0.0,
     ) -> None:
         super().__init__(random, config, make_broker=make_broker)
+        self.jitter = jitter
+        """By which share of it messages take longer than a link costs, in the mean."""
         self.prices = prices
         self._delays = _delays_of(prices)
         self.cost = 0.0
@@ -59,9 +62,11 @@ class CostedNetwork(Network):
         return float(self.prices.processing[self._place[name]])
 
     def delay_between(self, left: str, right: str) -> Delay:
-        """A link takes as many ticks as it costs, whatever it costs then."""
-        here, there = self._place[left], self._place[right]
-        return lambda random: self._delays[here][there]
+        """A link takes as many ticks as it costs, whatever it costs then; or longer by chance."""
+        here, there, jitter = self._place[left], self._place[right], self.jitter
+        if not jitter:
+            return lambda random: self._delays[here][there]
+        return lambda random: self._delays[here][there] * (1 + random.expovariate(1 / jitter))
 
     def _open(self, station: Station, effect: OpenLink) -> None:
         here, there = station.name, effect.broker

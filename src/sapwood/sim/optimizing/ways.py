@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
+import msgspec
+
 from sapwood.errors import ParameterError
 from sapwood.protocol.broker import Broker
 from sapwood.protocol.config import BrokerConfig
 from sapwood.protocol.optimize.published.broker import HeuristicBroker
 from sapwood.protocol.optimize.published.settings import HeuristicSettings
+from sapwood.protocol.optimize.settings import OptimizationSettings
 from sapwood.sim.optimizing.adapting import adaptive_broker, adaptive_settings
 from sapwood.sim.optimizing.network import CostedNetwork
 from sapwood.sim.optimizing.setup import TICK_SECONDS, Course
@@ -52,6 +55,19 @@ def adaptive(traffic: float, **changes: Any) -> MakeBroker:
 
     def make(network: CostedNetwork, config: BrokerConfig, shared: dict[str, Any]) -> Broker:
         return adaptive_broker(network, config, shared, settings, START_TICK * TICK_SECONDS)
+
+    return make
+
+
+def measuring(**changes: Any) -> MakeBroker:
+    """Brokers as they run live by default: what links cost they find out themselves."""
+    settings = OptimizationSettings(mode="on", **changes)
+
+    def make(network: CostedNetwork, config: BrokerConfig, shared: dict[str, Any]) -> Broker:
+        dialled = msgspec.structs.replace(
+            config, addresses=(f"sim://{config.id}",), optimization=settings
+        )
+        return Broker(dialled, **shared)
 
     return make
 

@@ -76,6 +76,7 @@ class World:
         self,
         course: Course,
         make_broker: Callable[[CostedNetwork, BrokerConfig, dict[str, Any]], Broker],
+        jitter: float = 0.0,
     ) -> None:
         self.course = course
         random = Random(f"S56 run {course.seed}")
@@ -84,7 +85,7 @@ class World:
             return make_broker(self.network, config, shared)
 
         self.network = CostedNetwork(
-            course.prices_at(0), random, {"routing": ROUTING}, make_broker=make
+            course.prices_at(0), random, {"routing": ROUTING}, make_broker=make, jitter=jitter
         )
         self.measured: list[Measured] = []
         self._publishers: dict[int, str] = {}

@@ -7,7 +7,14 @@ import math
 import pytest
 
 from sapwood.protocol.optimize.edges.settings import EdgeRoutingSettings
-from sapwood.protocol.optimize.edges.weighing import Counted, Hold, is_worth, rates
+from sapwood.protocol.optimize.edges.weighing import (
+    Counted,
+    Hold,
+    is_lasting,
+    is_worth,
+    measured,
+    rates,
+)
 from sapwood.routing.algorithms import FLOODING
 
 SETTINGS = EdgeRoutingSettings(unit="messages")
@@ -31,6 +38,19 @@ def seen(flooded: int, wanted: int, said: int, seconds: float = 30.0) -> Counted
 def test_flooding_must_be_cheaper_for_certain(counted: Counted, is_cheaper: bool) -> None:
     found = rates(counted, "messages", 60.0)
     assert is_worth(found, "identity", FLOODING, 1, SETTINGS) is is_cheaper
+
+
+def test_flooding_must_have_been_cheaper_in_every_period() -> None:
+    """Many wishes at once, and then none: what was told is of use from then on."""
+    steady, burst = (
+        [seen(10, 9, 30, 10.0)] * 3,
+        [seen(10, 9, 90, 10.0), *[seen(10, 9, 0, 10.0)] * 2],
+    )
+    totals = [measured(parts, "messages", 60.0) for parts in (steady, burst)]
+    assert totals[0] == totals[1]
+    assert is_lasting(steady, "identity", "messages", 60.0)
+    assert not is_lasting(burst, "identity", "messages", 60.0)
+    assert not is_lasting(steady, "covering", "messages", 60.0)
 
 
 def test_telling_must_pay_back_what_has_to_be_told_first() -> None:

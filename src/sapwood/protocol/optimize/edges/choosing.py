@@ -30,6 +30,7 @@ from sapwood.protocol.optimize.edges.weighing import (
     Hold,
     Rates,
     best_way,
+    is_lasting,
     is_worth,
     measured,
 )
@@ -52,6 +53,9 @@ SHADOWED: Final = ("covering", "merging")
 
 SHADOWS_MAX: Final = 8
 """Neighbours and ways for which that is kept at a time; more take turns, period by period."""
+
+SHADOWED_ENTRIES_MAX: Final = 20_000
+"""Nothing is kept beside of a larger table: it would take long to find out, in one go."""
 
 PARTS_MAX: Final = 1000
 """Periods that a window may have."""
@@ -242,6 +246,8 @@ class Choosing(Machine):
             for name in self.inward
             if self.core.neighbours[name].sends != how
         ]
+        if len(table) > SHADOWED_ENTRIES_MAX:
+            turns = []
         if len(turns) > SHADOWS_MAX:
             last = next(reversed(wishes.shadows), None)
             at = turns.index(last) + 1 if last in turns else 0
@@ -279,9 +285,18 @@ class Choosing(Machine):
             return []
         if self._is_flooding_enough() or self._switching.flooding_refusal(name):
             return []
+        if not self._is_lasting(meter, one.receives):
+            return []
         edge = self.core.id, name
         effects = self._decided(edge, meter, one.receives, FLOODING, seen, now)
         return effects + self._switching.flood(name) if settings.is_auto else effects
+
+    def _is_lasting(self, meter: Meter, mode: str) -> bool:
+        """Whether flooding has been cheaper for the whole window, period by period."""
+        settings = self._settings
+        wanted = min(PARTS_MAX, max(1, round(settings.window_seconds / settings.period_seconds)))
+        is_whole = len(meter.parts) >= wanted
+        return is_whole and is_lasting(meter.parts, mode, settings.unit, self.message_bytes)
 
     def _is_flooding_enough(self) -> bool:
         """Whether no more edges from this broker may flood."""

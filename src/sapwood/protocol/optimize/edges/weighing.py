@@ -114,6 +114,19 @@ def is_worth(
     return saved * seen.seconds > settings.deviations * chance
 
 
+def is_lasting(parts: Sequence[Counted], mode: str, unit: str, message_bytes: float) -> bool:
+    """Whether flooding would have been cheaper in every period by itself.
+
+    Many wishes at once, as when clients start, make telling dear for a moment: what has been told
+    then is of use for as long as they last.
+    """
+    return all(
+        mode in part.said and seen.cost(mode) > seen.cost(FLOODING)
+        for part in parts
+        for seen in (rates(part, unit, message_bytes),)
+    )
+
+
 class Hold(msgspec.Struct):
     """How long an edge stays as it is after a switch."""
 
