@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.pipeline.auditing.report import AuditReport, audit_directory
-from sapwood.testing.killing import Killed, Killing
+from sapwood.testing.killing import Killed, Killing, chain
 from sapwood.trace import check, read
 from sapwood.trace.judge.verdict import VIOLATIONS
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 def kill(brokers: int, kills: int, folder: Path, seed: int) -> tuple[Killing, Killed]:
     """Kill processes; what they did is not judged here."""
-    killing = Killing(brokers, folder, seed)
+    killing = Killing(chain(brokers), folder, seed)
     return killing, killing.run(kills)
 
 

@@ -182,20 +182,28 @@ class Killed(NamedTuple):
     clients_killed: int
 
 
+def chain(count: int) -> Topology:
+    """Brokers in a row."""
+    names = tuple(f"B{number}" for number in range(1, count + 1))
+    return Topology(names, tuple(pairwise(names)))
+
+
 class Killing:
     """One run, below a folder."""
 
-    def __init__(self, brokers: int, folder: Path, seed: int) -> None:
+    def __init__(
+        self, topology: Topology, folder: Path, seed: int, options: Sequence[str] = ()
+    ) -> None:
+        """`options` are further ones of all brokers."""
         self.random = Random(seed)
         self.clients_trace = folder / "clients"
         self.brokers_trace = folder / "brokers"
         self._notes = folder / "diaries"
         self._notes.mkdir(parents=True)
-        names = tuple(f"B{number}" for number in range(1, brokers + 1))
-        links = tuple(pairwise(names))
-        options = ["--spool=disk", f"--trace={self.brokers_trace}"]
-        self.network = LocalNetwork(Topology(names, links), options, data=folder / "data")
-        ends = list(dict.fromkeys((names[0], names[-1])))
+        own = ["--spool=disk", f"--trace={self.brokers_trace}", *options]
+        self.data = folder / "data"
+        self.network = LocalNetwork(topology, own, data=self.data)
+        ends = list(dict.fromkeys((topology.brokers[0], topology.brokers[-1])))
         self.publishers = [
             self._client("publish", end, f"P{number}") for number, end in enumerate(ends, 1)
         ]
@@ -210,24 +218,31 @@ class Killing:
 
     def run(self, kills: int) -> Killed:
         """Kill so many times, and let everything be delivered in the end."""
-        everybody = [*self.publishers, *self.readers]
         with self.network:
-            try:
-                for reader in self.readers:
-                    reader.start()
-                self._await(lambda: all(one.diary.count(_OPENED) for one in self.readers))
-                for publisher in self.publishers:
-                    publisher.start()
-                for _ in range(kills):
-                    self._kill_one()
-                self._bring_back()
-                (self._notes / "stop").touch()
-                for client in everybody:
-                    client.finish()
-            finally:
-                for client in everybody:
-                    client.kill()
+            self.play(lambda: self._kill(kills))
+        return self.killed()
+
+    def play(self, disturb: Callable[[], object]) -> None:
+        """Let clients publish and read while something is done, and all be delivered then."""
+        everybody = [*self.publishers, *self.readers]
+        try:
+            for reader in self.readers:
+                reader.start()
+            self._await(lambda: all(one.diary.count(_OPENED) for one in self.readers))
+            for publisher in self.publishers:
+                publisher.start()
+            disturb()
+            self._bring_back()
+            (self._notes / "stop").touch()
+            for client in everybody:
+                client.finish()
+        finally:
+            for client in everybody:
+                client.kill()
         self._write_trace()
+
+    def killed(self) -> Killed:
+        """What the run came to."""
         return Killed(
             self._count(_CONFIRMED), self._count(_READ), self._killed["broker"],
             self._killed["client"],
@@ -241,13 +256,21 @@ class Killing:
     def _await(self, is_there: Callable[[], bool]) -> None:
         until = time.monotonic() + PATIENCE_SECONDS
         while not is_there():
-            for client in (*self.publishers, *self.readers):
-                client.check()
-            for broker in self.network.died:
-                raise KillingError(f"broker {broker.id} has ended: {broker.last_words}")
+            self.check()
             if time.monotonic() > until:
                 raise KillingError(f"nothing happens for {PATIENCE_SECONDS:.0f} s")
             time.sleep(_LOOK_SECONDS)
+
+    def check(self) -> None:
+        """A KillingError if a process has ended by itself."""
+        for client in (*self.publishers, *self.readers):
+            client.check()
+        for broker in self.network.died:
+            raise KillingError(f"broker {broker.id} has ended: {broker.last_words}")
+
+    def _kill(self, times: int) -> None:
+        for _ in range(times):
+            self._kill_one()
 
     def _kill_one(self) -> None:
         """Let something be confirmed, perhaps, and kill somebody."""
@@ -347,7 +370,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.role == "kill":
         if asked.out is None:
             parser.error("--out says where traces and journals are left")
-        killing = Killing(asked.brokers, asked.out, asked.seed)
+        killing = Killing(chain(asked.brokers), asked.out, asked.seed)
         sys.stdout.write(f"{killing.run(asked.kills)}\nsapwood audit {killing.clients_trace}\n")
         return 0
     diary = Diary(asked.diary)
