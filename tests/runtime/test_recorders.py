@@ -16,10 +16,10 @@ from sapwood.trace.schema import RunSettings
 
 def test_a_journal_needs_a_data_directory() -> None:
     settings = Settings(id="B1")
-    assert make_journal(settings, print, print) is None
+    assert make_journal(settings, print, print, print) is None
     disk = Settings(id="B1", durability=type(settings.durability)(spool="disk"))
     with pytest.raises(ConfigurationError, match="no data directory"):
-        make_journal(disk, print, print)
+        make_journal(disk, print, print, print)
 
 
 def test_a_log_is_written_as_the_settings_say() -> None:

@@ -12,7 +12,7 @@ broker and streams there are direct calls: a notification costs no event of its 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any, ClassVar, Final
 
@@ -63,6 +63,7 @@ from sapwood.protocol.ports import (
     DriverEffect,
     DriverEvent,
     DropMailbox,
+    Fetched,
     Reload,
     Restart,
     SecretVerified,
@@ -95,7 +96,7 @@ class Node:
         draw_secret: Callable[[], str],
         *,
         broker: Broker | None = None,
-        journal: Sequence[Segment] = (),
+        journal: Iterable[Segment] = (),
     ) -> None:
         self.config = config
         self.draw_secret = draw_secret
@@ -411,7 +412,7 @@ class Node:
         if self._is_recording:
             self.rows.delivered(peer, runs, now)
         if self.durability is not None:
-            self.durability.released(peer, runs)
+            self.durability.released(peer, runs, now)
         if peer.holds:
             for freed in self.flow.drained(peer):
                 self.acknowledge(freed, now)
@@ -580,7 +581,7 @@ class Node:
             goodbye = Goodbye(PROTOCOL, "sent more than it was given credit for")
             self.close(peer.line, goodbye, now)
 
-    def _keep(self, event: Synced | DropMailbox, now: float) -> None:
+    def _keep(self, event: Synced | Fetched | DropMailbox, now: float) -> None:
         if self.durability is not None:
             self.durability.take(event, now)
 
@@ -591,8 +592,7 @@ class Node:
         Unsent: lambda self, event, now: self.overflow.unsent(event, now),
         Tick: _tick,
         SecretVerified: lambda self, event, now: self.admission.verified(event, now),
-        Synced: _keep,
-        DropMailbox: _keep,
+        **dict.fromkeys((Synced, Fetched, DropMailbox), _keep),
         Reload: reload,
         Stop: lambda self, event, now: self.ending.begin(now),
         ChangeRequested: bring,

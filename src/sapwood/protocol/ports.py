@@ -91,6 +91,13 @@ class Synced(_Event, frozen=True):
     position: int
 
 
+class Fetched(_Event, frozen=True):
+    """What was asked for is here (`Fetch`)."""
+
+    request: int
+    data: bytes
+
+
 class DropMailbox(_Event, frozen=True):
     """End a durable subscription, with all that is kept for it."""
 
@@ -109,6 +116,7 @@ DriverEvent: TypeAlias = (
     | Unsent
     | SecretVerified
     | Synced
+    | Fetched
     | DropMailbox
     | Tick
     | Reload
@@ -172,6 +180,15 @@ class Sync(_Effect, frozen=True):
     """Bring all that was written to disk; answer with `Synced` and the position given here."""
 
     position: int
+
+
+class Fetch(_Effect, frozen=True):
+    """Read back some bytes of a segment, behind all that was written; answer with `Fetched`."""
+
+    request: int
+    segment: int
+    start: int
+    end: int
 
 
 class Trim(_Effect, frozen=True):
@@ -281,6 +298,7 @@ DriverEffect: TypeAlias = (
     | VerifySecret
     | Append
     | Sync
+    | Fetch
     | Trim
     | Row
     | ClientOrder

@@ -11,15 +11,15 @@ from __future__ import annotations
 import fcntl
 import os
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final, TypeAlias
 
 from sapwood.errors import JournalError
 from sapwood.protocol.durable.records import JournalDamageError, Segment, decode_segment
-from sapwood.protocol.ports import Append, Sync, Trim
+from sapwood.protocol.ports import Append, Fetch, Sync, Trim
 
 SUFFIX: Final = ".journal"
 REMEDY: Final = (
@@ -27,18 +27,23 @@ REMEDY: Final = (
     "keeps is lost then)"
 )
 
-Work: TypeAlias = Append | Sync | Trim
+Work: TypeAlias = Append | Sync | Fetch | Trim
 
 
 class JournalFiles:
     """The files of one journal; one process at a time has them."""
 
     def __init__(
-        self, folder: Path, synced: Callable[[int], None], failed: Callable[[str], None]
+        self,
+        folder: Path,
+        synced: Callable[[int], None],
+        fetched: Callable[[int, bytes], None],
+        failed: Callable[[str], None],
     ) -> None:
-        """`synced` and `failed` are called from the thread that writes."""
+        """`synced`, `fetched` and `failed` are called from the thread that writes."""
         self.folder = folder
         self._synced = synced
+        self._fetched = fetched
         self._failed = failed
         self._queue: SimpleQueue[Work | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -47,41 +52,52 @@ class JournalFiles:
 
     # Reading
 
-    def open(self) -> list[Segment]:
-        """Take possession, and read what there is; what a crash left unfinished is cut off."""
-        try:
+    def open(self) -> Iterator[Segment]:
+        """Take possession, and read what there is; what a crash left unfinished is cut off.
+
+        One segment after the other is in memory, not all of them.
+        """
+        with self._telling():
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise JournalError(
+                    f"{self.folder} is in use by another process; stop that, or choose another "
+                    "data directory"
+                ) from None
             paths = sorted(self.folder.glob(f"*{SUFFIX}"))
-            return self._read(paths)
-        except BlockingIOError:
-            raise JournalError(
-                f"{self.folder} is in use by another process; stop that, or choose another "
-                "data directory"
-            ) from None
+        return self._read(paths)
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
         except OSError as problem:
             what = problem.strerror or str(problem)
             raise JournalError(f"the journal in {self.folder} cannot be used: {what}") from None
 
-    def _read(self, paths: list[Path]) -> list[Segment]:
-        segments: list[Segment] = []
+    def _read(self, paths: list[Path]) -> Iterator[Segment]:
         for path in paths:
-            is_last = path is paths[-1]
-            data = path.read_bytes()
-            try:
-                segment = decode_segment(data, is_last=is_last)
-            except JournalDamageError as problem:
-                raise JournalError(f"{path}: {problem}; {REMEDY}") from None
-            if not segment.records and not is_last:
-                raise JournalError(f"{path}: it ends at byte {len(data)}; {REMEDY}")
-            if segment.end < len(data):
-                os.truncate(path, segment.end)
+            with self._telling():
+                segment = self._read_one(path, is_last=path is paths[-1])
             if segment.records:
-                segments.append(segment)
-            else:
-                path.unlink()
-        return segments
+                yield segment
+
+    def _read_one(self, path: Path, *, is_last: bool) -> Segment:
+        data = path.read_bytes()
+        try:
+            segment = decode_segment(data, is_last=is_last)
+        except JournalDamageError as problem:
+            raise JournalError(f"{path}: {problem}; {REMEDY}") from None
+        if not segment.records and not is_last:
+            raise JournalError(f"{path}: it ends at byte {len(data)}; {REMEDY}")
+        if not segment.records:
+            path.unlink()
+        elif segment.end < len(data):
+            os.truncate(path, segment.end)
+        return segment
 
     # Writing
 
@@ -114,7 +130,7 @@ class JournalFiles:
                 self._carry_out(work)
             except OSError as problem:
                 what = problem.strerror or str(problem)
-                self._failed(f"the journal in {self.folder} cannot be written: {what}")
+                self._failed(f"the journal in {self.folder} cannot be used: {what}")
                 return
 
     def _carry_out(self, work: Work) -> None:
@@ -128,10 +144,18 @@ class JournalFiles:
             if self._file >= 0:
                 os.fdatasync(self._file)
             self._synced(work.position)
+        elif isinstance(work, Fetch):
+            self._fetch(work)
         else:
             for path in sorted(self.folder.glob(f"*{SUFFIX}")):
                 if path.name < _name(work.segment):
                     path.unlink()
+
+    def _fetch(self, work: Fetch) -> None:
+        """Read bytes back; what is missing at the end is seen by whoever wants them."""
+        with (self.folder / _name(work.segment)).open("rb") as file:
+            file.seek(work.start)
+            self._fetched(work.request, file.read(work.end - work.start))
 
     def _begin(self, number: int) -> None:
         """Begin a file; the one before is whole then."""

@@ -15,7 +15,10 @@ from sapwood.trace.schema import RunSettings
 
 
 def make_journal(
-    settings: Settings, synced: Callable[[int], None], failed: Callable[[str], None]
+    settings: Settings,
+    synced: Callable[[int], None],
+    fetched: Callable[[int, bytes], None],
+    failed: Callable[[str], None],
 ) -> JournalFiles | None:
     """What writes the journal of a broker, if it keeps one."""
     if not settings.durability.is_on:
@@ -25,7 +28,7 @@ def make_journal(
             "durability.spool is 'disk', and there is no data directory to keep it in; set data "
             "(--data)"
         )
-    return JournalFiles(Path(settings.data) / "journal", synced, failed)
+    return JournalFiles(Path(settings.data) / "journal", synced, fetched, failed)
 
 
 def make_log(settings: Settings, write: Write) -> Log:

@@ -21,6 +21,8 @@ from sapwood.protocol.node_config import NodeConfig
 from sapwood.protocol.ports import (
     Append,
     ClientOrder,
+    Fetch,
+    Fetched,
     Joined,
     JoinFailed,
     Note,
@@ -90,7 +92,9 @@ class Server:
         self.accounts = read_accounts(settings.accounts)
         self._data = DataDirectory(settings, lambda text: tell(f"broker {settings.id}: {text}"))
         session = self._data.next_session()
-        self._journal = make_journal(settings, self._journal_synced, self._journal_failed)
+        self._journal = make_journal(
+            settings, self._journal_synced, self._journal_fetched, self._journal_failed
+        )
         self.failure: JournalError | None = None
         """Why this broker cannot go on, if so."""
         self.node = self._new_node(session)
@@ -118,7 +122,7 @@ class Server:
             VerifySecret: self.verifier.verify,
         }
         if self._journal is not None:
-            self._effects |= dict.fromkeys((Append, Sync, Trim), self._journal.do)
+            self._effects |= dict.fromkeys((Append, Sync, Fetch, Trim), self._journal.do)
 
     @property
     def address(self) -> Address | None:
@@ -248,13 +252,20 @@ class Server:
         return node_config(self.settings, session, *kept, self.accounts)
 
     def _new_node(self, session: int) -> Node:
-        journal = [] if self._journal is None else self._journal.open()
+        journal = () if self._journal is None else self._journal.open()
         return Node(self._config(session), Random(), secrets.token_hex, journal=journal)
 
     def _journal_synced(self, position: int) -> None:
         """Called from the thread of the journal."""
+        self._bring_soon(Synced(position))
+
+    def _journal_fetched(self, request: int, data: bytes) -> None:
+        """The same."""
+        self._bring_soon(Fetched(request, data))
+
+    def _bring_soon(self, event: Synced | Fetched) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody is told any more
-            self._loop.call_soon_threadsafe(self.driver.bring, Synced(position))
+            self._loop.call_soon_threadsafe(self.driver.bring, event)
 
     def _journal_failed(self, reason: str) -> None:
         """Accepted means kept: a broker that cannot write does not go on. From that thread, too."""

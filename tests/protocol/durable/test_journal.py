@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from sapwood.protocol.durable.journal import Journal
-from sapwood.protocol.durable.records import Checkpoint, Entry, MailboxDropped, decode_segment
+from sapwood.protocol.durable.journal import Journal, SegmentOnDisk
+from sapwood.protocol.durable.records import (
+    Checkpoint,
+    Entry,
+    MailboxDropped,
+    Moved,
+    decode_segment,
+)
 from sapwood.protocol.durable.settings import DurabilitySettings
 from sapwood.protocol.ports import Append, DriverEffect, Sync, Trim
 
@@ -16,7 +22,7 @@ class Written:
         self.journal = Journal(
             DurabilitySettings(spool="disk", **settings),  # type: ignore[arg-type]
             self.effects.append,
-            lambda position, is_whole: Checkpoint("e", position, is_whole),
+            lambda position: Checkpoint("e", position),
         )
         self.journal.begin()
 
@@ -66,31 +72,51 @@ def test_segments_go_when_nothing_in_them_is_needed_and_the_next_is_on_disk() ->
     written = Written(segment_bytes=2**16)
     for _ in range(3):
         written.write(size=2**16)
-    written.journal.trim(3, 10**9)
+    written.journal.trim(3)
     assert not written.asked(Trim), "nothing is on disk"
     written.journal.sync()
     written.journal.note_synced(3, 0.0)
-    written.effects.clear()
-    written.journal.trim(2, 10**9)
+    before = written.journal.size
+    written.journal.trim(2)
     assert written.asked(Trim) == [Trim(2)]
-    written.journal.trim(4, 10**9)
-    assert written.asked(Trim)[-1] == Trim(3)
+    assert written.journal.size < before - 2**16
+    written.journal.trim(4)
+    assert written.asked(Trim)[-1] == Trim(3), "the last one has nothing behind it on disk"
 
 
-def test_old_segments_that_are_hardly_needed_are_written_once_more() -> None:
+def test_a_segment_stays_until_what_was_moved_out_of_it_is_on_disk() -> None:
     written = Written(segment_bytes=2**16)
-    for _ in range(8):
+    for _ in range(3):
         written.write(size=2**16)
     written.journal.sync()
-    written.journal.note_synced(8, 0.0)
-    written.effects.clear()
-    written.journal.trim(1, 100)
-    begun = [one for one in written.effects if isinstance(one, Append)]
-    checkpoint = decode_segment(begun[0].data, is_last=True).records[0]
-    assert isinstance(checkpoint, Checkpoint)
-    assert checkpoint.is_whole
-    assert not written.asked(Trim), "it is not on disk yet"
-    written.write()
+    written.journal.note_synced(3, 0.0)
+    written.journal.move(Moved("B2", 1, 0.0, ((1, b"x"),)))
+    written.journal.finish(0.0)
+    written.journal.trim(3)
+    assert not written.asked(Trim)
     written.journal.sync()
-    written.journal.note_synced(9, 0.0)
-    assert written.asked(Trim) == [Trim(begun[0].segment)]
+    written.journal.note_synced(4, 0.0)
+    written.journal.trim(3)
+    assert written.asked(Trim) == [Trim(3)]
+
+
+def test_a_journal_is_long_beside_what_is_needed_or_too_long_at_all() -> None:
+    written = Written(segment_bytes=2**16, journal_bytes=2**19)
+    for _ in range(7):
+        written.write(size=2**16)
+    assert written.journal.is_long(100)
+    assert not written.journal.is_long(2**17)
+    assert not written.journal.is_too_long
+    written.write(size=2**16)
+    assert written.journal.is_too_long
+
+
+def test_a_journal_goes_on_behind_the_segments_that_there_are() -> None:
+    written = Written()
+    again = Journal(
+        DurabilitySettings(spool="disk"), written.effects.append, lambda at: Checkpoint("e", at)
+    )
+    again.restored(12, [SegmentOnDisk(4, 3, 100), SegmentOnDisk(5, 9, 50)])
+    again.begin()
+    assert (again.oldest, again.position, again.place.segment) == (4, 13, 6)
+    assert again.size == 150 + again.place.start

@@ -15,7 +15,7 @@ from sapwood.protocol.durable.records import (
     encode_header,
 )
 
-START = encode_header(7) + encode(Checkpoint("e", 1, is_whole=True))
+START = encode_header(7) + encode(Checkpoint("e", 1))
 RECORDS = [
     encode(Entry(1.0, 0, (Run(("B2",), 1, b"data"),), {}, {"c.1": 3})),
     encode(Entry(2.0, 0)),
@@ -65,7 +65,7 @@ def test_a_torn_end_of_another_segment_than_the_last_is_damage() -> None:
     ("data", "said"),
     [
         (b"x" * 100, "byte 0 does not begin a journal"),
-        (START[:8] + b"\x63" + START[9:], "byte 8 says format 99; this release reads 1"),
+        (START[:8] + b"\x63" + START[9:], "byte 8 says format 99; this release reads 2"),
         (START[:12] + b"\x63" + START[13:], "header at byte 0 is damaged"),
         (encode_header(1) + RECORDS[0], f"byte {HEADER_BYTES} is no checkpoint"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from expecting import expect_none
+from sapwood.protocol.durable.fetching import Fetching
 from sapwood.protocol.durable.journal import Journal
 from sapwood.protocol.durable.keeping import Durability
 from sapwood.protocol.link.peer import Peer
@@ -58,11 +59,19 @@ def _forget_marks(durability: Durability, name: str) -> None:
     [
         (Durability, "_owe", _acknowledge_at_once),
         (Durability, "mark", _forget_marks),
-        (Durability, "_load", lambda durability, peer: None),
+        (Durability, "_load", lambda durability, peer, now: None),
+        (Fetching, "load", lambda fetching, peer, now: None),
         (Journal, "received", lambda journal, neighbour, received: None),
         (Journal, "published", lambda journal, client, sequence: None),
     ],
-    ids=["acknowledges early", "no marks", "no backlog", "no in-numbers", "no publications"],
+    ids=[
+        "acknowledges early",
+        "no marks",
+        "no backlog",
+        "nothing read back",
+        "no in-numbers",
+        "no publications",
+    ],
 )
 def test_a_broker_that_breaks_a_rule_is_found_out(
     owner: type, name: str, wrong: object, monkeypatch: pytest.MonkeyPatch

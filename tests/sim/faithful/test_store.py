@@ -10,7 +10,7 @@ from sapwood.sim.faithful.store import Store
 
 
 def start(number: int) -> Append:
-    return Append(encode_header(number) + encode(Checkpoint("e", 1, is_whole=True)), number)
+    return Append(encode_header(number) + encode(Checkpoint("e", 1)), number)
 
 
 def test_what_is_on_disk_survives_every_crash() -> None:

@@ -5,21 +5,25 @@ counted from 1. A group of records is brought to disk at once: when there are `s
 or `sync_seconds` after the first. One group is on its way at a time.
 
 Records lie in segments. A segment is removed when nothing in it is needed any more. Where somebody
-who reads little keeps old segments alive, all that is still needed is written once more into a new
-one, so that the journal never takes much more than what is kept.
+who reads little keeps old segments alive, what is still needed of the oldest one is written once
+more (`is_long`), so that the journal never takes much more than what is kept. And it never takes
+more than `journal_bytes`: then the oldest segment goes, needed or not.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 from sapwood.protocol.due import is_due
+from sapwood.protocol.durable.pages import Place
 from sapwood.protocol.durable.records import (
     Change,
     Checkpoint,
     Entry,
+    Moved,
     Received,
     Run,
     encode,
@@ -32,12 +36,14 @@ SEGMENTS_KEPT: Final = 4
 """So many segments are never too many, however little of them is needed."""
 
 
-class _Segment(NamedTuple):
+@dataclass(slots=True)
+class SegmentOnDisk:
     """A segment of the journal."""
 
     number: int
     first: int
     """The position of its first record."""
+    size: int = 0
 
 
 class Journal:
@@ -47,24 +53,21 @@ class Journal:
         self,
         settings: DurabilitySettings,
         do: Callable[[DriverEffect], None],
-        checkpoint: Callable[[int, bool], Checkpoint],
+        checkpoint: Callable[[int], Checkpoint],
     ) -> None:
         self._settings = settings
         self._do = do
         self._checkpoint = checkpoint
-        """What all so far comes to, before a position, with runs or without."""
+        """What all so far comes to, before a position."""
         self.last = 0
         """The position of the last record."""
         self.synced = 0
         """The position of the last record that is on disk."""
         self.size = 0
-        """Bytes in all segments, about."""
-        self._segments: deque[_Segment] = deque()
-        self._segment_size = 0
-        self._number = 0
-        """Of the last segment."""
-        self._whole: _Segment | None = None
-        """A segment with everything: when it is on disk, those before it go."""
+        """Bytes in all segments."""
+        self._segments: deque[SegmentOnDisk] = deque()
+        self._moved = 0
+        """The position of the last record with something that was written once more."""
         self._unsynced_bytes = 0
         self._sync_at = float("inf")
         self._is_syncing = False
@@ -73,17 +76,15 @@ class Journal:
         self._published: dict[str, int] = {}
         self._changes: list[Change] = []
 
-    def restored(self, position: int, segment: int) -> None:
-        """Go on behind what is on disk: a position, and the number of the last segment.
-
-        The next segment has everything that is kept; then the others can go.
-        """
+    def restored(self, position: int, segments: list[SegmentOnDisk]) -> None:
+        """Go on behind what is on disk: a position, and the segments that there are."""
         self.last = self.synced = position
-        self._number = segment
+        self._segments.extend(segments)
+        self.size = sum(one.size for one in segments)
 
     def begin(self) -> None:
-        """Before the first event: begin a segment with everything that is kept."""
-        self._begin_segment(is_whole=True)
+        """Before the first event: begin a segment."""
+        self._begin_segment()
 
     # Writing
 
@@ -91,6 +92,12 @@ class Journal:
     def position(self) -> int:
         """The position of the record that the present event will become."""
         return self.last + 1
+
+    @property
+    def place(self) -> Place:
+        """Where the record of the present event will be."""
+        segment = self._segments[-1]
+        return Place(segment.number, segment.size, self.position)
 
     @property
     def has_more(self) -> bool:
@@ -118,8 +125,13 @@ class Journal:
         """Something else has changed."""
         self._changes.append(change)
 
-    def finish(self, now: float) -> None:
-        """The event is done: what it came to becomes a record."""
+    def move(self, moved: Moved) -> None:
+        """Write something once more, since its segment is to go."""
+        self._changes.append(moved)
+        self._moved = self.position
+
+    def finish(self, now: float) -> int:
+        """The event is done: what it came to becomes a record; where that ends in its segment."""
         record = Entry(
             now,
             self.synced,
@@ -132,31 +144,27 @@ class Journal:
         self._runs, self._received, self._published, self._changes = [], {}, {}, []
         self.last += 1
         self._append(data)
-        if self._segment_size >= self._settings.segment_bytes:
-            self._begin_segment(is_whole=False)
+        end = self._segments[-1].size
+        if end >= self._settings.segment_bytes:
+            self._begin_segment()
         if self._sync_at == float("inf"):
             self._sync_at = now + self._settings.sync_seconds
         if self._unsynced_bytes >= self._settings.sync_bytes:
             self.sync()
+        return end
 
     def _append(self, data: bytes, segment: int = 0) -> None:
         self._do(Append(data, segment))
         self.size += len(data)
-        self._segment_size += len(data)
+        self._segments[-1].size += len(data)
         self._unsynced_bytes += len(data)
 
-    def _begin_segment(self, *, is_whole: bool) -> None:
+    def _begin_segment(self) -> None:
         """Begin a segment, between two records: its checkpoint has what all before came to."""
-        self._number += 1
-        segment = _Segment(self._number, self.position)
-        if is_whole:
-            self._segments.clear()
-            self.size = 0
-            self._whole = segment
-        self._segments.append(segment)
-        self._segment_size = 0
-        record = encode(self._checkpoint(self.position, is_whole))
-        self._append(encode_header(segment.number) + record, segment.number)
+        number = self._segments[-1].number + 1 if self._segments else 1
+        record = encode(self._checkpoint(self.position))
+        self._segments.append(SegmentOnDisk(number, self.position))
+        self._append(encode_header(number) + record, number)
 
     # Bringing to disk
 
@@ -182,9 +190,6 @@ class Journal:
         self._is_syncing = False
         self.synced = max(self.synced, min(position, self.last))
         self._sync_at = float("inf")
-        if self._whole is not None and self.synced >= self._whole.first:
-            self._do(Trim(self._whole.number))
-            self._whole = None
         if self.synced < self.last:
             self._sync_at = now + self._settings.sync_seconds
             if self._unsynced_bytes >= self._settings.sync_bytes:
@@ -192,18 +197,32 @@ class Journal:
 
     # Removing
 
-    def trim(self, needed: int, kept_bytes: int) -> None:
-        """Nothing before a position is needed, and what is needed takes so many bytes.
+    @property
+    def oldest(self) -> int:
+        """The number of the oldest segment."""
+        return self._segments[0].number
 
-        A segment goes only when what replaces it is on disk.
+    def trim(self, needed: int) -> None:
+        """Nothing before a segment is needed: those before it go.
+
+        A segment goes only when what takes its place is on disk.
         """
         segments = self._segments
         before = len(segments)
-        while len(segments) > 1 and segments[1].first <= min(needed, self.synced):
-            segments.popleft()
+        while len(segments) > 1 and segments[0].number < needed and self._can_go(segments[1]):
+            self.size -= segments.popleft().size
         if len(segments) < before:
             self._do(Trim(segments[0].number))
-            self.size = self._segment_size + (len(segments) - 1) * self._settings.segment_bytes
-        is_long = len(segments) > SEGMENTS_KEPT and self.size > 4 * kept_bytes
-        if is_long and self._whole is None and not self.has_more:
-            self._begin_segment(is_whole=True)
+
+    def _can_go(self, following: SegmentOnDisk) -> bool:
+        """Whether nothing that is on disk needs the segments before this one."""
+        return following.first <= self.synced and self._moved <= self.synced
+
+    def is_long(self, kept_bytes: int) -> bool:
+        """Whether the journal is far longer than what is needed of it."""
+        return len(self._segments) > SEGMENTS_KEPT and self.size > 4 * kept_bytes
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether the oldest segment has to go, needed or not."""
+        return len(self._segments) > 1 and self.size > self._settings.journal_bytes

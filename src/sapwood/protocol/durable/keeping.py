@@ -9,35 +9,39 @@ The rules are those of a write-ahead log:
 - What came in, how far each source is, and where it goes are one record (``records``).
 
 After a restart the neighbours are told how far each of them is, and so are the clients for what
-they published; what was not passed on goes out again. All of it is kept in memory, too: what is
-kept is bounded, and nothing is read from disk but at the start.
+they published; what was not passed on goes out again. Of what is kept, memory holds the end and
+where the rest is (``pages``); that is read back when it is wanted (``fetching``).
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from sapwood.protocol.durable.journal import Journal
+from sapwood.protocol.durable.fetching import Fetching
+from sapwood.protocol.durable.journal import Journal, SegmentOnDisk
 from sapwood.protocol.durable.outgoing import Outgoing
+from sapwood.protocol.durable.pages import Page, Pages, Place
 from sapwood.protocol.durable.records import (
     Checkpoint,
     Entry,
     LinkForgotten,
     LinkNumbered,
+    Moved,
     Received,
     Segment,
 )
-from sapwood.protocol.durable.serving import Mailboxes
+from sapwood.protocol.durable.serving import RUN_BYTES_MAX, Mailboxes
 from sapwood.protocol.durable.settings import DURABLE
 from sapwood.protocol.effects import Forward
+from sapwood.protocol.link import notes
 from sapwood.protocol.link.channel import Channel
 from sapwood.protocol.link.handshake import Hello, JournalMark
 from sapwood.protocol.link.line import Line
 from sapwood.protocol.link.peer import Peer
 from sapwood.protocol.link.spool import FrameRun
-from sapwood.protocol.ports import TICK_SECONDS, Connected, DropMailbox, Synced
+from sapwood.protocol.ports import TICK_SECONDS, Connected, DropMailbox, Fetched, Synced
 from sapwood.wire.frames import CONTROL, HEADER, HEADER_SIZE, walk
 
 if TYPE_CHECKING:
@@ -53,7 +57,7 @@ NEIGHBOURS_MAX: Final = 10_000
 class Durability:
     """The part of a node that keeps things."""
 
-    def __init__(self, node: Node, segments: Sequence[Segment], epoch: str) -> None:
+    def __init__(self, node: Node, segments: Iterable[Segment], epoch: str) -> None:
         self._node = node
         settings = node.config.durability
         self.epoch = epoch
@@ -64,66 +68,120 @@ class Durability:
         """How far each neighbour's journal is known here."""
         self.published: dict[str, int] = {}
         """By client: its last publication that was taken."""
-        self.mailboxes = Mailboxes(node, self.journal)
+        self.fetching = Fetching(node, self)
+        self.mailboxes = Mailboxes(node, self.journal, self.fetching)
         self._owed: dict[str, tuple[Peer, deque[tuple[int, int]]]] = {}
         """By source: positions in the journal, and how many frames are kept with each."""
         self._unloaded: dict[str, None] = {}
         """Neighbours whose stream does not have yet what was kept for them."""
         self._deferred: list[tuple[Line, Hello] | Connected] = []
         """Whose handshake waits until it is certain how far their streams are."""
+        self._touched: list[Page] = []
+        """Pages with something of the present event: they end where its record will."""
         self._look_at = float("-inf")
         self._began_at = float("inf")
         self._restore(segments)
 
     # After a restart
 
-    def _restore(self, segments: Sequence[Segment]) -> None:
-        """Bring back what the journal says."""
-        whole = [at for at, one in enumerate(segments) if _checkpoint_of(one).is_whole]
-        segments = segments[whole[-1] if whole else 0 :]
-        if not segments:
-            return
-        start = _checkpoint_of(segments[0])
+    def _restore(self, segments: Iterable[Segment]) -> None:
+        """Bring back what the journal says: one segment after the other, none stays in memory."""
+        position = 0
+        found: list[SegmentOnDisk] = []
+        for segment in segments:
+            start = _checkpoint_of(segment)
+            if not found:
+                self._begin_with(start)
+                position = start.position - 1
+            found.append(SegmentOnDisk(segment.number, start.position, segment.end))
+            at = segment.ends[0]
+            for record, end in zip(segment.records[1:], segment.ends[1:], strict=True):
+                if isinstance(record, Entry):
+                    position += 1
+                    self._replay(record, Place(segment.number, at, position), end)
+                at = end
+        if found:
+            self.journal.restored(position, found)
+            self.mailboxes.restored()
+
+    def _begin_with(self, start: Checkpoint) -> None:
         self.epoch = start.epoch
         self.received, self.published = dict(start.received), dict(start.published)
         self.links = {name: Outgoing.restored(kept) for name, kept in start.links.items()}
         self.mailboxes.restore(start.mailboxes)
-        position = start.position - 1
-        for segment in segments:
-            for record in segment.records:
-                if isinstance(record, Entry):
-                    position += 1
-                    self._replay(record, position)
-        self.journal.restored(position, segments[-1].number)
 
-    def _replay(self, entry: Entry, position: int) -> None:
+    def _replay(self, entry: Entry, place: Place, end: int) -> None:
         for change in entry.changes:
             if isinstance(change, LinkNumbered):
-                self._link(change.neighbour).renumber(change.pushed, change.released)
+                self.link(change.neighbour).renumber(change.pushed, change.released)
             elif isinstance(change, LinkForgotten):
-                self._link(change.neighbour).give_up(0, float("inf"))
+                self.link(change.neighbour).give_up_all()
+            elif isinstance(change, Moved):
+                self._replay_moved(change, place, end)
             else:
                 self.mailboxes.replay(change)
         for run in entry.runs:
             for name in run.destinations:
-                if not self.mailboxes.keep(name, run.count, run.data, entry.at, position):
-                    self._link(name).push(run.count, run.data, entry.at, position)
+                self._keep(name, run.count, run.data, entry.at, place)
+        self._end_touched(end)
         self.received.update(entry.received)
         self._note_published(entry.published)
 
-    def _checkpoint(self, position: int, is_whole: bool) -> Checkpoint:
+    def _replay_moved(self, moved: Moved, place: Place, end: int) -> None:
+        mailbox = self.mailboxes.by_client(moved.destination)
+        known = self.links.get(moved.destination) if mailbox is None else mailbox
+        if known is not None:
+            count = sum(count for count, _ in moved.runs)
+            size = sum(len(data) for _, data in moved.runs)
+            page = Page(
+                moved.first, count, size, moved.at, place.segment, place.start, end, place.record,
+                is_moved=True,
+            )  # fmt: skip
+            known.pages.insert(page)
+
+    def _keep(self, name: str, count: int, data: bytes, at: float, place: Place) -> None:
+        """Keep notifications for a destination: a durable subscription, or else a neighbour."""
+        mailbox = self.mailboxes.by_client(name)
+        if mailbox is not None:
+            page = self.mailboxes.keep(mailbox, count, data, at, place)
+        else:
+            page = self.link(name).push(count, len(data), at, place)
+        self.touched(page)
+
+    def touched(self, page: Page) -> None:
+        """A page has something of the present event."""
+        self._touched.append(page)
+
+    def _end_touched(self, end: int) -> None:
+        for page in self._touched:
+            page.end = end
+        self._touched.clear()
+
+    def _checkpoint(self, position: int) -> Checkpoint:
         return Checkpoint(
             epoch=self.epoch,
             position=position,
-            is_whole=is_whole,
             received=dict(self.received),
             published=dict(self.published),
-            mailboxes=self.mailboxes.kept(is_whole=is_whole),
-            links={name: one.kept(is_whole=is_whole) for name, one in self.links.items()},
+            mailboxes=self.mailboxes.kept(),
+            links={name: one.kept() for name, one in self.links.items()},
         )
 
-    def _link(self, name: str) -> Outgoing:
+    def link(self, name: str) -> Outgoing:
+        """The durable link to a neighbour."""
         return self.links.setdefault(name, Outgoing())
+
+    def destinations(self) -> Iterator[tuple[str, Pages]]:
+        """All for whom something is kept."""
+        for name, link in self.links.items():
+            yield name, link.pages
+        for mailbox in self.mailboxes:
+            yield mailbox.client, mailbox.pages
+
+    @property
+    def size(self) -> int:
+        """Bytes that are kept, for all destinations."""
+        return sum(pages.size for _, pages in self.destinations())
 
     def _note_published(self, published: dict[str, int]) -> None:
         for client, sequence in published.items():
@@ -157,18 +215,24 @@ class Durability:
             for link in self.links.values():
                 link.give_up(settings.link_bytes, oldest)
             self._trim()
+            self._load_all(now)
 
     def finish(self, now: float) -> None:
         """An event is done: write down what it came to."""
         if self._node.broker.restoration.late or self._node.broker.kept_for:
             self._keep_for_late(now)
         if self.journal.has_more:
-            self.journal.finish(now)
+            end = self.journal.finish(now)
+            if self._touched:
+                self._end_touched(end)
+        self.fetching.flush()
 
-    def take(self, event: Synced | DropMailbox, now: float) -> None:
+    def take(self, event: Synced | Fetched | DropMailbox, now: float) -> None:
         """Take an event of the driver."""
         if isinstance(event, Synced):
             self._synced(event.position, now)
+        elif isinstance(event, Fetched):
+            self.fetching.take(event, now)
         else:
             self.mailboxes.drop(event.name, now)
 
@@ -210,11 +274,40 @@ class Durability:
             self._node.membership.remember()
 
     def _trim(self) -> None:
-        """Let go of what nobody needs."""
-        needed = [one.needed for one in (*self.links.values(), *self.mailboxes)]
-        first = min((one for one in needed if one is not None), default=self.journal.position)
-        size = sum(one.size for one in (*self.links.values(), *self.mailboxes))
-        self.journal.trim(first, size)
+        """Let go of what nobody needs; and of what is needed, if the journal is too long."""
+        journal = self.journal
+        self._trim_unneeded()
+        while journal.is_too_long:
+            oldest = journal.oldest
+            self._give_up_before(oldest + 1)
+            self._trim_unneeded()
+            if journal.oldest == oldest:
+                break  # what comes behind it is not on disk yet
+        self.fetching.tidy()
+
+    def _trim_unneeded(self) -> None:
+        needed = [pages.needed for _, pages in self.destinations()]
+        known = [one for one in needed if one is not None]
+        self.journal.trim(min(known, default=self.journal.place.segment))
+
+    def _give_up_before(self, segment: int) -> None:
+        """Give up what lies in old segments: for neighbours it is counted when its turn comes."""
+        lost = sum(self.mailboxes.give_up_before(segment).values())
+        for link in self.links.values():
+            for page in link.pages.before(segment):
+                link.pages.remove(page)
+                lost += page.count
+        if lost:
+            notes.note(
+                self._node, "warning", "journal full", size=self.journal.size,
+                journal_bytes=self._node.config.durability.journal_bytes, given_up=lost,
+            )  # fmt: skip
+
+    def _load_all(self, now: float) -> None:
+        """Read back what streams will need soon."""
+        for peer in list(self._node.peers.values()):
+            if not peer.is_client and peer.channel.spool.paged:
+                self.fetching.load(peer, now)
 
     # What comes
 
@@ -273,29 +366,36 @@ class Durability:
     def forward(self, effect: Forward, now: float) -> int:
         """Write down where notifications go; the position behind which neighbours wait."""
         data, count, peers = effect.data, effect.count, self._node.peers
+        place = self.journal.place
         kept: list[str] = []
         for name in effect.destinations:
             peer = peers.get(name)
             if peer is None:
-                if not self.mailboxes.keep(name, count, data, now, self.journal.position):
-                    if name not in self._node.broker.kept_for:
+                if self.mailboxes.by_client(name) is not None:
+                    if len(data) > RUN_BYTES_MAX:
+                        self.journal.run((name,), count, b"")
+                        self._keep(name, count, b"", now, place)
                         continue
-                    self._link(name).push(count, data, now, self.journal.position)
-                kept.append(name)
-            elif not peer.is_client and self.is_durable(peer):
-                self._load(peer)
-                self._link(name).push(count, data, now, self.journal.position)
-                kept.append(name)
+                elif name not in self._node.broker.kept_for:
+                    continue
+            elif peer.is_client or not self.is_durable(peer):
+                continue
+            else:
+                self._load(peer, now)
+            self._keep(name, count, data, now, place)
+            kept.append(name)
         if kept:
             self.journal.run(tuple(kept), count, data)
         return self.journal.position if self.journal.has_more else 0
 
-    def released(self, peer: Peer, runs: Iterable[FrameRun]) -> None:
+    def released(self, peer: Peer, runs: Iterable[FrameRun], now: float) -> None:
         """A neighbour has got something."""
         link = self.links.get(peer.name)
         if link is not None and not peer.is_client:
             count = sum(run.frames for run in runs if run.size or run.data is None)
             link.release(link.released + count)
+            if peer.channel.spool.paged:
+                self.fetching.load(peer, now)
 
     # Handshakes
 
@@ -350,7 +450,7 @@ class Durability:
         """A stream is made for somebody."""
         channel.spool.synced = self.journal.synced
 
-    def linked(self, peer: Peer, before: Channel | None) -> int:
+    def linked(self, peer: Peer, before: Channel | None, now: float) -> int:
         """A stream with a neighbour begins: agree on numbers.
 
         Says how many of the notifications that a former stream kept the neighbour has already; -1
@@ -364,7 +464,7 @@ class Durability:
             self.journal.received(peer.name, self.received[peer.name])
             while len(self.received) > NEIGHBOURS_MAX:
                 del self.received[next(iter(self.received))]
-        link, mark = self._link(peer.name), peer.mark
+        link, mark = self.link(peer.name), peer.mark
         is_known = mark is not None and mark.epoch == self.epoch
         number = mark.number if mark is not None and is_known else link.released
         skipped = -1
@@ -378,26 +478,28 @@ class Durability:
             self.journal.change(LinkNumbered(peer.name, number, number))
         else:
             link.release(number)
+        peer.channel.spool.memory_bytes = self._node.config.durability.memory_bytes
+        self.fetching.forget(peer.name)
         self._unloaded.pop(peer.name, None)
         if before is None:
             self._unloaded[peer.name] = None
             if peer.in_tree:
-                self._load(peer)
+                self._load(peer, now)
         return skipped
 
-    def _load(self, peer: Peer) -> None:
+    def _load(self, peer: Peer, now: float) -> None:
         """Put what the journal has for a neighbour into its new stream."""
         if self._unloaded.pop(peer.name, self) is self:
             return
-        for run in self._link(peer.name).runs():
+        for run in self.link(peer.name).runs():
             peer.channel.spool.append(run)
-        self._node.touch(peer)
+        self.fetching.load(peer, now)
 
     def unlinked(self, peer: Peer) -> None:
         """A neighbour is gone from the tree: what was kept for it is given up, and counted."""
         link = self.links.get(peer.name)
         if link is not None and link.pushed > link.released:
-            link.give_up(0, float("inf"))
+            link.give_up_all()
             self.journal.change(LinkForgotten(peer.name))
 
 

@@ -1,15 +1,22 @@
-"""One durable subscription: what was kept for it and not read, in order, with positions."""
+"""One durable subscription: what was kept for it and not read, in order, with positions.
+
+The last notifications are in memory, so that whoever keeps up needs no disk. All are in the journal
+(``pages``), from where the others are read back.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import deque
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Final
 
 import msgspec
 
 from sapwood.protocol.durable.messages import MailboxState
-from sapwood.protocol.durable.records import KeptMailbox, KeptRun
+from sapwood.protocol.durable.pages import PAGE_BYTES, Page, Pages, Place, PlacedRun
+from sapwood.protocol.durable.records import KeptMailbox
 from sapwood.wire.scan import skip
 
 _FIRST: Final = attrgetter("first")
@@ -17,7 +24,7 @@ _COMPACT_FROM: Final = 256
 """Runs that are done with before they leave the list."""
 
 
-class Page(msgspec.Struct, frozen=True, gc=False):
+class ReadPage(msgspec.Struct, frozen=True, gc=False):
     """Notifications from a position on."""
 
     first: int
@@ -25,37 +32,38 @@ class Page(msgspec.Struct, frozen=True, gc=False):
     data: bytes
 
 
-class Kept(msgspec.Struct, frozen=True, gc=False):
-    """Notifications that came together."""
-
-    first: int
-    """The position of the first of them."""
-    count: int
-    data: bytes
-    at: float
-    record: int
-    """The position in the journal of the record that has them."""
-
-
 class Mailbox:
     """A durable subscription of a broker."""
 
-    def __init__(self, name: str, filter: str, owner: str, epoch: int, now: float) -> None:
+    def __init__(
+        self,
+        name: str,
+        filter: str,
+        owner: str,
+        epoch: int,
+        now: float,
+        bytes_max: int = 8 * PAGE_BYTES,
+    ) -> None:
         self.name = name
         self.filter = filter
         self.owner = owner
         self.epoch = epoch
         self.next = 0
         """The position of the next notification."""
+        self.readable = 0
+        """The position behind the last one that is on disk."""
         self.committed = 0
         """Everything before this position was read."""
-        self.size = 0
         self.lost = 0
         """Notifications that were given up unread."""
         self.used_at = now
-        self._runs: list[Kept] = []
+        self.pages = Pages(min(PAGE_BYTES, bytes_max >> 3))
+        self._unsynced: deque[tuple[int, int]] = deque()
+        """Records that are not on disk, and the position behind what they hold."""
+        self._recent: list[PlacedRun] = []
         self._start = 0
-        """Where in the list the first run is that is kept."""
+        """Where in the list the first run is that is in memory."""
+        self._recent_bytes = 0
 
     def __repr__(self) -> str:
         return f"<mailbox {self.name} {self.committed}-{self.next}>"
@@ -68,23 +76,37 @@ class Mailbox:
     @property
     def first(self) -> int:
         """The position of the oldest notification that is kept, or of the next one."""
-        return self._runs[self._start].first if self._start < len(self._runs) else self.next
+        oldest = self.pages.oldest
+        return self.next if oldest is None else oldest.first
 
     @property
-    def needed(self) -> int | None:
-        """The position in the journal of the oldest record that is needed, if any."""
-        return self._runs[self._start].record if self._start < len(self._runs) else None
+    def size(self) -> int:
+        """Bytes that are kept."""
+        return self.pages.size
 
-    def append(self, count: int, data: bytes, at: float, record: int) -> None:
-        """Keep notifications."""
-        self._runs.append(Kept(self.next, count, data, at, record))
+    def append(self, count: int, data: bytes, at: float, place: Place) -> Page:
+        """Keep notifications; without data they were too much, have positions, and are lost."""
+        page = self.pages.append(self.next, count, len(data), at, place)
+        self._recent.append(PlacedRun(self.next, count, data))
+        self._recent_bytes += len(data)
         self.next += count
-        self.size += len(data)
+        if self._unsynced and self._unsynced[-1][0] == place.record:
+            self._unsynced.pop()
+        self._unsynced.append((place.record, self.next))
+        if not data:
+            self.lost += count
+        return page
 
-    def leave_out(self, count: int) -> None:
-        """Notifications came that cannot be kept: they have positions, and are lost."""
-        self.next += count
-        self.lost += count
+    def note_synced(self, synced: int) -> None:
+        """So much of the journal is on disk."""
+        unsynced = self._unsynced
+        while unsynced and unsynced[0][0] <= synced:
+            self.readable = unsynced.popleft()[1]
+
+    def shrink(self, bytes_max: int) -> None:
+        """Keep no more than so many bytes in memory."""
+        while self._recent_bytes > bytes_max and self._start < len(self._recent):
+            self._let_go()
 
     def commit(self, position: int) -> bool:
         """Everything before a position was read; whether that is news."""
@@ -92,20 +114,21 @@ class Mailbox:
         if position <= self.committed:
             return False
         self.committed = position
-        runs = self._runs
-        while self._start < len(runs) and _end(runs[self._start]) <= position:
-            self._let_go()
-        self._compact()
+        self.pages.release(position)
+        self._forget_before(position)
         return True
 
-    def _let_go(self) -> None:
-        """The oldest run is not kept any longer."""
-        self.size -= len(self._runs[self._start].data)
-        self._start += 1
+    def _forget_before(self, position: int) -> None:
+        runs = self._recent
+        while self._start < len(runs) and _end(runs[self._start]) <= position:
+            self._let_go()
 
-    def _compact(self) -> None:
-        if self._start >= _COMPACT_FROM:
-            del self._runs[: self._start]
+    def _let_go(self) -> None:
+        """The oldest run is not in memory any longer."""
+        self._recent_bytes -= len(self._recent[self._start].data)
+        self._start += 1
+        if self._start >= _COMPACT_FROM or self._start == len(self._recent):
+            del self._recent[: self._start]
             self._start = 0
 
     def give_up(self, bytes_max: int, oldest: float) -> int:
@@ -114,48 +137,60 @@ class Mailbox:
         What was read does not change by that: whoever reads on finds out what is missing.
         """
         given_up = 0
-        runs = self._runs
-        while self._start < len(runs) and (self.size > bytes_max or runs[self._start].at < oldest):
-            run = runs[self._start]
-            given_up += _end(run) - max(run.first, self.committed)
-            self._let_go()
-        self._compact()
+        while (page := self.pages.too_old(bytes_max, oldest)) is not None:
+            given_up += self.give_up_page(page)
+        return given_up
+
+    def give_up_page(self, page: Page) -> int:
+        """Give up one page; how many notifications that were."""
+        self.pages.remove(page)
+        self._forget_before(page.behind)
+        given_up = page.behind - max(page.first, self.committed)
         self.lost += given_up
         return given_up
 
-    def readable(self, synced: int) -> int:
-        """The position behind the last notification that is on disk."""
-        for at in range(len(self._runs) - 1, self._start - 1, -1):
-            run = self._runs[at]
-            if run.record <= synced:
-                return run.first + run.count
-        return self.first
-
-    def read(self, position: int, size: int, synced: int) -> Page | None:
+    def read(self, position: int, size: int) -> ReadPage | Page | None:
         """What is on disk from a position on, some bytes of it; None if nothing is there yet.
+
+        Where it is not in memory, the page that has it: then it is to be read back first.
+        """
+        position = max(position, self.first)
+        if position >= self.readable:
+            return None
+        runs = self._recent
+        if self._start < len(runs) and runs[self._start].first <= position:
+            found = self.assembled(runs, position, size, self._start)
+            if found is not None:
+                return found
+        page = self.pages.find(position)
+        return page if page is not None and page.first < self.readable else None
+
+    def assembled(
+        self, runs: Sequence[PlacedRun], position: int, size: int, lo: int = 0
+    ) -> ReadPage | None:
+        """What some runs have from a position on, some bytes of it, as far as it is on disk.
 
         It ends before anything that was never kept, so that the positions are those of one row.
         """
-        runs = self._runs
-        at = max(self._start, bisect_right(runs, position, lo=self._start, key=_FIRST) - 1)
-        if at < len(runs) and _end(runs[at]) <= position:
+        at = max(lo, bisect_right(runs, position, lo=lo, key=_FIRST) - 1)
+        while at < len(runs) and (_end(runs[at]) <= position or not runs[at].data):
             at += 1
-        if at >= len(runs) or runs[at].record > synced:
+        if at >= len(runs):
             return None
         first = following = max(position, runs[at].first)
         parts: list[bytes] = []
         taken = 0
         while at < len(runs) and taken < size:
             run = runs[at]
-            if run.record > synced or run.first > following:
+            if _end(run) > self.readable or not run.data:
                 break
             parts.append(skip(run.data, following - run.first) if run.first < first else run.data)
             taken += len(parts[-1])
             following = _end(run)
             at += 1
-        return Page(first, following - first, b"".join(parts))
+        return ReadPage(first, following - first, b"".join(parts)) if parts else None
 
-    def state(self, synced: int, now: float) -> MailboxState:
+    def state(self, now: float) -> MailboxState:
         """How far it is."""
         return MailboxState(
             self.name,
@@ -163,7 +198,7 @@ class Mailbox:
             self.epoch,
             first=self.first,
             committed=self.committed,
-            next=self.readable(synced),
+            next=max(self.readable, self.first),
             size=self.size,
             owner=self.owner,
             unused_seconds=max(0.0, now - self.used_at),
@@ -172,9 +207,8 @@ class Mailbox:
 
     # The journal
 
-    def kept(self, *, is_whole: bool) -> KeptMailbox:
-        """What a checkpoint says of it; with everything that is kept, or without."""
-        runs = self._runs[self._start :] if is_whole else ()
+    def kept(self) -> KeptMailbox:
+        """What a checkpoint says of it."""
         return KeptMailbox(
             self.name,
             self.filter,
@@ -183,20 +217,17 @@ class Mailbox:
             self.next,
             self.committed,
             self.used_at,
-            tuple(KeptRun(run.first, run.count, run.data, run.at) for run in runs),
         )
 
     @classmethod
-    def restored(cls, kept: KeptMailbox) -> Mailbox:
+    def restored(cls, kept: KeptMailbox, bytes_max: int) -> Mailbox:
         """A durable subscription as a checkpoint has it."""
-        mailbox = cls(kept.name, kept.filter, kept.owner, kept.epoch, kept.used_at)
-        mailbox.next = kept.runs[0].first if kept.runs else kept.next
-        for run in kept.runs:
-            mailbox.append(run.count, run.data or b"", run.at, 0)
+        mailbox = cls(kept.name, kept.filter, kept.owner, kept.epoch, kept.used_at, bytes_max)
+        mailbox.next = mailbox.readable = kept.next
         mailbox.committed = kept.committed
         return mailbox
 
 
-def _end(run: Kept) -> int:
+def _end(run: PlacedRun) -> int:
     """The position behind a run."""
     return run.first + run.count

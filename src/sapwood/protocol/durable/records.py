@@ -2,9 +2,10 @@
 
 A segment begins with a header: a word, the version of the format, the number of the segment and a
 checksum. Then come records, each with its length and a checksum. The first record is a `Checkpoint`
-with everything that the records before it came to, so that older segments can be removed. Each
-further one is an `Entry`: all that one event of the broker came to. What came in and where it has
-to go are in the same record, so that after a crash both are there or neither is.
+with what the records before it came to, so that older segments can be removed; the notifications
+themselves are not in it. Each further one is an `Entry`: all that one event of the broker came to.
+What came in and where it has to go are in the same record, so that after a crash both are there or
+neither is. What is still needed of an old segment is written once more (`Moved`) before that goes.
 
 A crash may leave the end of the last segment unfinished: whatever was not brought to disk was
 never acknowledged to anybody, and is cut off (`Segment.end`). A disk may even have written a later
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterator
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -23,7 +25,7 @@ import msgspec
 from sapwood.errors import FrameError
 
 MAGIC: Final = b"SAPWOODJ"
-VERSION: Final = 1
+VERSION: Final = 2
 _HEADER: Final = struct.Struct("<8sHQ")
 _SUM: Final = struct.Struct("<I")
 HEADER_BYTES: Final = _HEADER.size + _SUM.size
@@ -38,6 +40,7 @@ class Run(msgspec.Struct, frozen=True, array_like=True, gc=False):
     destinations: tuple[str, ...]
     count: int
     data: bytes
+    """Empty: they were too much to be kept, and have nothing but their places."""
 
 
 class Received(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -86,7 +89,19 @@ class LinkForgotten(msgspec.Struct, frozen=True, tag="forgotten", gc=False):
     neighbour: str
 
 
-Change: TypeAlias = MailboxOpened | MailboxDropped | MailboxCommitted | LinkNumbered | LinkForgotten
+class Moved(msgspec.Struct, frozen=True, tag="moved", gc=False):
+    """Notifications for one destination, written once more since their segment goes."""
+
+    destination: str
+    first: int
+    at: float
+    runs: tuple[tuple[int, bytes], ...]
+    """How many, and their frames; no frames: they were never kept."""
+
+
+Change: TypeAlias = (
+    MailboxOpened | MailboxDropped | MailboxCommitted | LinkNumbered | LinkForgotten | Moved
+)
 
 
 class Entry(msgspec.Struct, frozen=True, tag="entry", array_like=True, gc=False):
@@ -102,15 +117,6 @@ class Entry(msgspec.Struct, frozen=True, tag="entry", array_like=True, gc=False)
     changes: tuple[Change, ...] = ()
 
 
-class KeptRun(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Notifications for one destination, from a number or position on; no data: given up."""
-
-    first: int
-    count: int
-    data: bytes | None
-    at: float
-
-
 class KeptMailbox(msgspec.Struct, frozen=True, gc=False):
     """A durable subscription as it was when a segment began."""
 
@@ -122,7 +128,6 @@ class KeptMailbox(msgspec.Struct, frozen=True, gc=False):
     """The position of the next notification."""
     committed: int
     used_at: float
-    runs: tuple[KeptRun, ...] = ()
 
 
 class KeptLink(msgspec.Struct, frozen=True, gc=False):
@@ -131,19 +136,14 @@ class KeptLink(msgspec.Struct, frozen=True, gc=False):
     pushed: int
     """The number of the last notification."""
     released: int
-    runs: tuple[KeptRun, ...] = ()
 
 
 class Checkpoint(msgspec.Struct, frozen=True, tag="checkpoint", array_like=True, gc=False):
-    """What all records before this one came to.
-
-    Runs are in it only if the segments before it are not needed any more (`is_whole`).
-    """
+    """What all records before this one came to, but for the notifications."""
 
     epoch: str
     position: int
     """Of the next record."""
-    is_whole: bool = False
     received: dict[str, Received] = {}
     published: dict[str, int] = {}
     mailboxes: tuple[KeptMailbox, ...] = ()
@@ -165,8 +165,13 @@ class Segment(NamedTuple):
 
     number: int
     records: list[Record]
-    end: int
-    """Where the last whole record ends: what is behind it was never acknowledged."""
+    ends: list[int]
+    """Where each record ends."""
+
+    @property
+    def end(self) -> int:
+        """Where the last whole record ends: what is behind it was never acknowledged."""
+        return self.ends[-1] if self.ends else 0
 
 
 def encode_header(number: int) -> bytes:
@@ -184,9 +189,10 @@ def encode(record: Record) -> bytes:
 def decode_segment(data: bytes, *, is_last: bool) -> Segment:
     """The records of a segment. Only in the last one may the end be unfinished."""
     if is_last and len(data) < HEADER_BYTES:
-        return Segment(0, [], 0)
+        return Segment(0, [], [])
     number = _decode_header(data)
     records: list[Record] = []
+    ends: list[int] = []
     at = HEADER_BYTES
     while at < len(data):
         body = _body_at(data, at)
@@ -196,9 +202,21 @@ def decode_segment(data: bytes, *, is_last: bool) -> Segment:
             raise JournalDamageError(f"the record at byte {at} is damaged")
         records.append(_decoded(body, at))
         at += _FRAME.size + len(body)
+        ends.append(at)
     if records and type(records[0]) is not Checkpoint:
         raise JournalDamageError(f"the record at byte {HEADER_BYTES} is no checkpoint")
-    return Segment(number, records, at if records else 0)
+    return Segment(number, records, ends)
+
+
+def decode_records(data: bytes) -> Iterator[Record]:
+    """The records in some bytes of a segment that was written by this process or one before."""
+    at = 0
+    while at < len(data):
+        body = _body_at(data, at)
+        if body is None:
+            raise JournalDamageError(f"the record {at} bytes behind is damaged")
+        yield _decoded(body, at)
+        at += _FRAME.size + len(body)
 
 
 def _decoded(body: bytes, at: int) -> Record:

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sapwood.errors import SapwoodError
 from sapwood.filters.filter import Filter
 from sapwood.protocol.clients import SUBSCRIBED
+from sapwood.protocol.durable.fetching import Fetching, Wanted
 from sapwood.protocol.durable.journal import Journal
-from sapwood.protocol.durable.mailbox import Mailbox
+from sapwood.protocol.durable.mailbox import Mailbox, ReadPage
 from sapwood.protocol.durable.messages import Mailbox as Asked
 from sapwood.protocol.durable.messages import MailboxAnswer, MailboxState
+from sapwood.protocol.durable.pages import Page, Place, PlacedRun
 from sapwood.protocol.durable.records import (
     Change,
     KeptMailbox,
@@ -58,9 +60,10 @@ class _Waiting(NamedTuple):
 class Mailboxes:
     """All durable subscriptions of one broker."""
 
-    def __init__(self, node: Node, journal: Journal) -> None:
+    def __init__(self, node: Node, journal: Journal, fetching: Fetching) -> None:
         self._node = node
         self._journal = journal
+        self._fetching = fetching
         self._by_name: dict[str, Mailbox] = {}
         self._by_client: dict[str, Mailbox] = {}
         self._waiting: dict[str, list[_Waiting]] = {}
@@ -90,12 +93,21 @@ class Mailboxes:
     def restore(self, kept: tuple[KeptMailbox, ...]) -> None:
         """Begin with what a checkpoint has."""
         for one in kept:
-            self._add(Mailbox.restored(one))
+            self._add(Mailbox.restored(one, self._node.config.durability.mailbox_bytes))
+
+    def restored(self) -> None:
+        """All records are replayed, and they are on disk.
+
+        What of it is in the trace is not known: that of the session before has a gap there.
+        """
+        self._unrecorded.clear()
+        for mailbox in self:
+            mailbox.note_synced(self._journal.synced)
 
     def replay(self, change: Change) -> None:
         """Do once more what a record says."""
         if isinstance(change, MailboxOpened):
-            self._add(Mailbox(change.name, change.filter, change.owner, change.epoch, change.at))
+            self._add(self._made(change))
         elif isinstance(change, MailboxDropped):
             self._remove(change.name)
         elif isinstance(change, MailboxCommitted) and change.name in self._by_name:
@@ -103,25 +115,49 @@ class Mailboxes:
             mailbox.commit(change.position)
             mailbox.used_at = change.at
 
-    def kept(self, *, is_whole: bool) -> tuple[KeptMailbox, ...]:
-        """What a checkpoint says of them."""
-        return tuple(one.kept(is_whole=is_whole) for one in self)
+    def _made(self, opened: MailboxOpened) -> Mailbox:
+        """A new one."""
+        bytes_max = self._node.config.durability.mailbox_bytes
+        given = (opened.name, opened.filter, opened.owner, opened.epoch, opened.at)
+        return Mailbox(*given, bytes_max)
 
-    def keep(self, client: str, count: int, data: bytes, at: float, record: int) -> bool:
-        """Keep notifications for one of them; False if there is none of that name."""
-        mailbox = self._by_client.get(client)
-        if mailbox is None:
-            return False
-        if len(data) > RUN_BYTES_MAX:
-            mailbox.leave_out(count)
+    def kept(self) -> tuple[KeptMailbox, ...]:
+        """What a checkpoint says of them."""
+        return tuple(one.kept() for one in self)
+
+    def by_client(self, client: str) -> Mailbox | None:
+        """The one that is this client to the broker."""
+        return self._by_client.get(client)
+
+    def keep(self, mailbox: Mailbox, count: int, data: bytes, at: float, place: Place) -> Page:
+        """Keep notifications for one of them; those without data are lost."""
+        settings = self._node.config.durability
+        page = mailbox.append(count, data, at, place)
+        mailbox.shrink(settings.memory_bytes // len(self._by_name))
+        if not data:
             self._node.counts["mailbox_given_up"] += count
-            return True
-        mailbox.append(count, data, at, record)
-        if self._node.config.recording:
-            self._unrecorded.append((record, client, data))
-        if mailbox.size > self._node.config.durability.mailbox_bytes:
+        elif self._node.config.recording:
+            self._unrecorded.append((place.record, mailbox.client, data))
+        if mailbox.size > settings.mailbox_bytes:
             self._shorten(mailbox, float("-inf"))
-        return True
+        return page
+
+    def give_up_before(self, segment: int) -> dict[str, int]:
+        """Give up what lies in old segments; how many notifications, by name."""
+        given_up = {
+            mailbox.name: sum(mailbox.give_up_page(page) for page in pages)
+            for mailbox in self
+            if (pages := mailbox.pages.before(segment))
+        }
+        self._node.counts["mailbox_given_up"] += sum(given_up.values())
+        return given_up
+
+    def give_up_page(self, client: str, page: Page) -> bool:
+        """Give up a page that cannot be read; False if there is no such durable subscription."""
+        mailbox = self._by_client.get(client)
+        if mailbox is not None:
+            self._node.counts["mailbox_given_up"] += mailbox.give_up_page(page)
+        return mailbox is not None
 
     def _shorten(self, mailbox: Mailbox, oldest: float) -> None:
         """Give up what is too much or too old."""
@@ -177,6 +213,8 @@ class Mailboxes:
     def synced(self, now: float) -> None:
         """More is on disk: in a trace it counts as delivered, and perhaps somebody waits for it."""
         unrecorded = self._unrecorded
+        for one in self:
+            one.note_synced(self._journal.synced)
         while unrecorded and unrecorded[0][0] <= self._journal.synced:
             _, client, data = unrecorded.popleft()
             self._node.do(Row(now, DELIVERED, {"client": client, "target": client}, data))
@@ -184,9 +222,9 @@ class Mailboxes:
             mailbox = self._by_name.get(name)
             if mailbox is None:
                 continue
-            for one in [one for one in waiting if self._is_there(mailbox, one.asked)]:
-                waiting.remove(one)
-                self._answer(one.client, one.asked, mailbox, now)
+            for asking in [one for one in waiting if self._is_there(mailbox, one.asked)]:
+                waiting.remove(asking)
+                self._answer(asking.client, asking.asked, mailbox, now)
             if not waiting:
                 del self._waiting[name]
 
@@ -196,7 +234,7 @@ class Mailboxes:
         """A client asks something."""
         if asked.action == "list":
             own = [one for one in self if not self._refusal(client, one)]
-            states = tuple(one.state(self._journal.synced, now) for one in own)
+            states = tuple(one.state(now) for one in own)
             self._say(client, MailboxAnswer(request=asked.request, mailboxes=states), now)
             return
         mailbox = self._by_name.get(asked.name)
@@ -278,9 +316,10 @@ class Mailboxes:
             self._refuse(client, asked, reason, now)
             return
         epoch = max(self._last_epoch + 1, int(now * 1000))
-        mailbox = Mailbox(asked.name, asked.filter, self._owner(client), epoch, now)
+        opened = MailboxOpened(asked.name, asked.filter, self._owner(client), epoch, now)
+        mailbox = self._made(opened)
         self._add(mailbox)
-        self._journal.change(MailboxOpened(asked.name, asked.filter, mailbox.owner, epoch, now))
+        self._journal.change(opened)
         self._opening[asked.name] = [_Waiting(client, asked, float("inf"))]
         self._subscribe(mailbox, 1, now)
 
@@ -319,26 +358,50 @@ class Mailboxes:
         """Whether what somebody waits for is on disk."""
         if asked.action not in ("read", "status"):
             return True
-        return mailbox.readable(self._journal.synced) > max(asked.position, mailbox.first)
+        return mailbox.readable > max(asked.position, mailbox.first)
 
     def _answer(self, client: str, asked: Asked, mailbox: Mailbox | None, now: float) -> None:
         if mailbox is None:
             self._refuse(client, asked, f"the durable subscription {asked.name!r} is gone", now)
             return
         mailbox.used_at = now
-        states = (mailbox.state(self._journal.synced, now),)
-        answer = MailboxAnswer(request=asked.request, mailboxes=states, first=asked.position)
+        page: ReadPage | Page | None = None
         if asked.action == "read":
-            size = min(asked.size, PAGE_BYTES_MAX)
-            page = mailbox.read(asked.position, size, self._journal.synced)
-            if page is not None:
-                answer = MailboxAnswer(
-                    request=asked.request,
-                    mailboxes=states,
-                    first=page.first,
-                    count=page.count,
-                    data=page.data,
-                )
+            page = mailbox.read(asked.position, min(asked.size, PAGE_BYTES_MAX))
+        if isinstance(page, Page):
+            self._fetching.want(Wanted(mailbox.client, page, client, asked))
+        else:
+            self._say_page(client, asked, mailbox, page, now)
+
+    def fetched(
+        self, client: str, asked: Asked, page: Page, runs: list[PlacedRun], now: float
+    ) -> None:
+        """What somebody wants to read was read back from the journal."""
+        mailbox = self._by_name.get(asked.name)
+        if mailbox is None or (asked.epoch and asked.epoch != mailbox.epoch):
+            self._answer(client, asked, None, now)
+            return
+        position = max(asked.position, mailbox.first)
+        if mailbox.pages.find(position) is not page:
+            self._answer(client, asked, mailbox, now)  # it was given up meanwhile
+            return
+        found = mailbox.assembled(runs, position, min(asked.size, PAGE_BYTES_MAX))
+        if found is None:  # none of it was ever kept
+            found = ReadPage(page.behind, 0, b"")
+        self._say_page(client, asked, mailbox, found, now)
+
+    def _say_page(
+        self, client: str, asked: Asked, mailbox: Mailbox, page: ReadPage | None, now: float
+    ) -> None:
+        """Answer with how far a durable subscription is, and with what was read."""
+        read = ReadPage(asked.position, 0, b"") if page is None else page
+        answer = MailboxAnswer(
+            request=asked.request,
+            mailboxes=(mailbox.state(now),),
+            first=read.first,
+            count=read.count,
+            data=read.data,
+        )
         self._say(client, answer, now)
 
     def _say(self, client: str, answer: MailboxAnswer, now: float) -> None:
@@ -349,4 +412,4 @@ class Mailboxes:
 
     def states(self, now: float) -> list[MailboxState]:
         """How far all of them are."""
-        return [one.state(self._journal.synced, now) for one in self]
+        return [one.state(now) for one in self]

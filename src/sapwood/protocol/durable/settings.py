@@ -68,6 +68,22 @@ class DurabilitySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     mailboxes_max: Annotated[
         int, Meta(ge=0, description="Durable subscriptions that a broker keeps at a time.")
     ] = 1000
+    journal_bytes: Annotated[
+        int,
+        Meta(
+            ge=2**18,
+            description="How long the journal gets. Beyond it the oldest notifications are given "
+            "up, for whomever they are kept, counted and reported.",
+        ),
+    ] = 4 * 2**30
+    memory_bytes: Annotated[
+        int,
+        Meta(
+            ge=1024,
+            description="What of the notifications that are on disk is in memory too: for each "
+            "neighbour, and for all durable subscriptions together. The rest is read back.",
+        ),
+    ] = 8 * 2**20
     sync_seconds: Annotated[
         float,
         Meta(gt=0.0, le=10.0, description="Longest time until what was accepted is on disk."),
@@ -76,7 +92,7 @@ class DurabilitySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
         int, Meta(ge=1024, description="What is accepted before it is brought to disk at once.")
     ] = 2**20
     segment_bytes: Annotated[
-        int, Meta(ge=2**16, description="How long a file of the journal gets, about.")
+        int, Meta(ge=4096, description="How long a file of the journal gets, about.")
     ] = 16 * 2**20
 
     @property

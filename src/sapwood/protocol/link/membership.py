@@ -203,7 +203,7 @@ class Membership:
         place = place or LinkPlace(peer.in_tree)
         node.bring(self._link(peer.name, peer, place, restarted=bool(restarts)), now)
         former = before.channel if before is not None and restarts else None
-        skipped = -1 if node.durability is None else node.durability.linked(peer, former)
+        skipped = -1 if node.durability is None else node.durability.linked(peer, former, now)
         if before is not None and restarts:
             self._inherit(peer, before, now, skipped)
         if peer.in_tree and before is not None:
@@ -372,7 +372,7 @@ class Membership:
         done = peer.channel.connect(received, credit, granted)
         node.rows.delivered(peer, done, now)
         if node.durability is not None:
-            node.durability.released(peer, done)
+            node.durability.released(peer, done, now)
         node.keepalive.watch(line, now)
         if line.has_no_credit:
             node.acknowledge(peer, now)  # the tables may be restored since that was said

@@ -5,6 +5,10 @@ acknowledged, behind it those that wait. `MemorySpool` keeps both in memory. The
 a stream needs and no more, so that a spool on disk can take its place: runs go in at the end, are
 taken in order, are released from the beginning, and after a broken connection the position goes
 back. Whatever a spool gives up keeps its place as a number of frames, since both sides count.
+
+Where a broker has a journal, notifications beyond `memory_bytes` are not kept here: a run without
+its bytes has their place (`is_paged`), and the bytes are filled in from the journal before they are
+due (`fill`).
 """
 
 from __future__ import annotations
@@ -33,6 +37,16 @@ class FrameRun(NamedTuple):
     position: int = 0
     """In the journal, if there is one: it is not sent before it is on disk."""
 
+    @property
+    def is_paged(self) -> bool:
+        """Whether its bytes are in the journal and not here."""
+        return self.data == b""
+
+
+def paged_run(frames: int, size: int, position: int) -> FrameRun:
+    """Notifications whose bytes are in the journal and not here."""
+    return FrameRun(b"", frames, size, position=position)
+
 
 _DATA: Final = attrgetter("data")
 _FRAMES: Final = attrgetter("frames")
@@ -50,6 +64,10 @@ class Spool(Protocol):
     """Notifications given up so far that the other side does not have."""
     synced: int
     """How far the journal is on disk: what has a position behind it waits."""
+    memory_bytes: int
+    """Beyond so much, notifications that are in the journal are not kept here; 0: all are."""
+    paged: int
+    """Bytes of notifications that are in the journal and not here, about."""
 
     def append(self, run: FrameRun) -> None:
         """Keep a run, behind all others."""
@@ -98,6 +116,19 @@ class Spool(Protocol):
         """All that is kept and not acknowledged, in order; it stays."""
 
     @property
+    def wants_page(self) -> bool:
+        """Whether bytes that are not here are due soon."""
+
+    def paged_at(self) -> tuple[int, int] | None:
+        """Of the first notifications that are not here: how many, and how many from there on."""
+
+    def fill(self, runs: Sequence[FrameRun]) -> list[FrameRun]:
+        """Put bytes in the place of the first notifications that are not here.
+
+        Those without data are given up; which those are.
+        """
+
+    @property
     def is_barred(self) -> bool:
         """Whether something is kept back."""
 
@@ -132,6 +163,9 @@ class MemorySpool:
         self.control_size = 0
         self.given_up = 0
         self.synced = 0
+        self.memory_bytes = 0
+        self.paged = 0
+        self._is_paging = False
         self._splits_runs = splits_runs
         self._sent: deque[FrameRun] = deque()
         self._waiting: deque[FrameRun] = deque()
@@ -142,11 +176,32 @@ class MemorySpool:
 
     def append(self, run: FrameRun) -> None:
         """Keep a run, behind all others."""
-        if self._barred is None:
-            self._waiting.append(run)
-        else:
+        if self._barred is not None:
             self._barred.append(run)
+        elif self.memory_bytes and run.position and self._is_full:
+            self._append_paged(run)
+            return
+        else:
+            self._waiting.append(run)
         self._keep(run)
+
+    @property
+    def _is_full(self) -> bool:
+        """Whether notifications go into the journal only; until half of the room is free again."""
+        here = self.size - self.paged
+        self._is_paging = here > (self.memory_bytes >> 1 if self._is_paging else self.memory_bytes)
+        return self._is_paging
+
+    def _append_paged(self, run: FrameRun) -> None:
+        """Keep the place of a run; one run for all that follow each other."""
+        before = self._waiting[-1] if self._waiting else None
+        frames, size = run.frames, run.size
+        if before is not None and before.is_paged:
+            self._waiting.pop()
+            frames, size = frames + before.frames, size + before.size
+        self._waiting.append(paged_run(frames, size, run.position))
+        self.size += run.size
+        self.paged += run.size
 
     def insert(self, run: FrameRun) -> None:
         """Keep a run before all that wait, behind those that were sent."""
@@ -164,6 +219,7 @@ class MemorySpool:
     def _keep(self, run: FrameRun) -> None:
         if run.size:
             self.size += run.size
+            self.paged += run.size if run.is_paged else 0
         elif run.data is not None:
             self.control_size += len(run.data)
 
@@ -173,7 +229,7 @@ class MemorySpool:
         taken: list[FrameRun] = []
         while waiting:
             run = waiting.popleft()
-            if run.position > self.synced:
+            if run.position > self.synced or run.data == b"":
                 waiting.appendleft(run)
                 break
             if run.size:
@@ -211,6 +267,7 @@ class MemorySpool:
     def _forget(self, run: FrameRun) -> None:
         if run.size:
             self.size -= run.size
+            self.paged -= run.size if run.is_paged else 0
         elif run.data is not None:
             self.control_size -= len(run.data)
 
@@ -264,7 +321,7 @@ class MemorySpool:
             run = runs.popleft()
             if run.size and excess > 0:
                 excess -= run.size
-                self.size -= run.size
+                self._forget(run)
                 if not in_doubt:
                     self.given_up += run.frames
                 given_up.append(run._replace(in_doubt=in_doubt))
@@ -296,7 +353,7 @@ class MemorySpool:
         kept += filter(is_kept, self._waiting)
         self._sent.clear()
         self._waiting.clear()
-        self.size = self.control_size = 0
+        self.size = self.control_size = self.paged = 0
         return kept, lost
 
     def discard(self, frames: Collection[bytes]) -> None:
@@ -336,6 +393,40 @@ class MemorySpool:
             self._cut()
         return [*self._sent, *self._waiting, *(self._barred or ())]
 
+    # What is in the journal and not here
+
+    @property
+    def wants_page(self) -> bool:
+        """Whether bytes that are not here are due soon."""
+        if not self.paged:
+            return False
+        return self._waiting[0].is_paged or self.size - self.paged < self.memory_bytes >> 2
+
+    def paged_at(self) -> tuple[int, int] | None:
+        """Of the first notifications that are not here: how many, and how many from there on."""
+        runs = [*self._waiting, *(self._barred or ())]
+        first = next((at for at, run in enumerate(runs) if run.is_paged), None)
+        if first is None:
+            return None
+        behind = sum(run.frames for run in runs[first:] if run.size or run.data is None)
+        return runs[first].frames, behind
+
+    def fill(self, runs: Sequence[FrameRun]) -> list[FrameRun]:
+        """Put bytes in the place of the first notifications that are not here; those given up."""
+        waiting = list(self._waiting)
+        at = next(number for number, run in enumerate(waiting) if run.is_paged)
+        place = waiting[at]
+        self._forget(place)
+        frames = place.frames - sum(run.frames for run in runs)
+        rest = [paged_run(frames, max(1, place.size - sum(r.size for r in runs)), place.position)]
+        waiting[at : at + 1] = [*runs, *(rest if frames > 0 else ())]
+        for run in waiting[at : at + len(runs) + (frames > 0)]:
+            self._keep(run)
+        self._waiting = deque(waiting)
+        given_up = [run for run in runs if run.data is None]
+        self.given_up += sum(run.frames for run in given_up)
+        return given_up
+
     def clear(self) -> list[FrameRun]:
         """Forget everything; the notifications that are given up by that."""
         if self._partly:
@@ -345,7 +436,7 @@ class MemorySpool:
         lost += [run for run in self._waiting if run.size]
         self._sent.clear()
         self._waiting.clear()
-        self.size = self.control_size = 0
+        self.size = self.control_size = self.paged = 0
         self.given_up += sum(run.frames for run in lost)
         return lost
 
@@ -388,9 +479,14 @@ class MemorySpool:
         control = sum(len(run.data) for run in runs if run.data is not None and not run.size)
         if control != self.control_size:
             yield f"{control} bytes of control messages kept, {self.control_size} counted"
+        paged = sum(run.size for run in runs if run.is_paged)
+        if paged != self.paged:
+            yield f"{paged} bytes of notifications in the journal only, {self.paged} counted"
+        if type(self.memory_bytes) is not int or type(self._is_paging) is not bool:
+            yield f"{self.memory_bytes} bytes of memory, full: {self._is_paging}"
         kept = sum(len(run.data) for run in runs if run.data is not None)
-        if kept != size + control:
-            yield f"{kept} bytes kept, {size + control} should be"
+        if kept != size - paged + control:
+            yield f"{kept} bytes kept, {size - paged + control} should be"
 
 
 def _run_problems(runs: Sequence[FrameRun]) -> Iterator[str]:
@@ -414,9 +510,14 @@ def without_first(runs: Sequence[FrameRun], count: int) -> list[FrameRun]:
         elif run.frames <= count:
             count -= run.frames
         else:
-            data = None if run.data is None else skip(run.data, count)
-            frames, size = run.frames - count, len(data or b"")
-            kept.append(FrameRun(data, frames, size, position=run.position))
+            frames = run.frames - count
+            if run.is_paged:
+                kept.append(
+                    paged_run(frames, max(1, run.size * frames // run.frames), run.position)
+                )
+            else:
+                data = None if run.data is None else skip(run.data, count)
+                kept.append(FrameRun(data, frames, len(data or b""), position=run.position))
             count = 0
     return kept
 

@@ -24,22 +24,34 @@ from sapwood.wire.frames import decode_envelope, decode_head, split
 FORM_SECONDS: Final = 120.0
 DRAIN_SECONDS: Final = 600.0
 WAIT_SECONDS: Final = 2.0
+NOWHERE: Final = 2**62
+"""A position that nothing comes to: whoever waits for that waits."""
+SIZES: Final = (40, 40, 400, 40)
+"""How long the payload of a notification is, by its value."""
+SIZE: Final = 512
+"""About how many bytes a reader asks for at a time."""
 
-SEGMENT_BYTES: Final = 2**16
+SEGMENT_BYTES: Final = (2**12, 2**16)
 """Short, so that segments are begun and removed all the time."""
+
+MEMORY_BYTES: Final = (2**10, 2**23)
+"""Little, so that most is read back from disk, or much."""
 
 
 class Reader(FaithfulClient):
     """A client that reads a durable subscription, and keeps its own offset."""
 
-    def __init__(self, *given: Any, name: str, filter: str, **options: Any) -> None:
+    def __init__(self, *given: Any, name: str, least: int, **options: Any) -> None:
         super().__init__(*given, **options)
         self.mailbox = name
-        self.wanted = filter
+        self.least = least
+        """It wants what has this value or a larger one."""
         self.epoch = 0
         self.position = 0
         self.read: list[Delivery] = []
         self.is_open = False
+        self.is_away = False
+        """Whether it reads nothing for now."""
         self.gaps = 0
         self.problems: list[str] = []
 
@@ -51,7 +63,17 @@ class Reader(FaithfulClient):
 
     def _ask(self) -> None:
         if not self.epoch:
-            asked = Mailbox(request=0, action="open", name=self.mailbox, filter=self.wanted)
+            wanted = f"x >= {self.least}"
+            asked = Mailbox(request=0, action="open", name=self.mailbox, filter=wanted)
+        elif self.is_away:
+            asked = Mailbox(
+                request=0,
+                action="status",
+                name=self.mailbox,
+                epoch=self.epoch,
+                position=NOWHERE,
+                wait=WAIT_SECONDS,
+            )
         else:
             asked = Mailbox(
                 request=0,
@@ -60,7 +82,7 @@ class Reader(FaithfulClient):
                 epoch=self.epoch,
                 position=self.position,
                 committed=self.position,
-                size=512,
+                size=SIZE,
                 wait=WAIT_SECONDS,
             )
         self.session.mailbox(asked)
@@ -83,6 +105,8 @@ class Reader(FaithfulClient):
             return
         if state.epoch != self.epoch:
             self.problems.append(f"{self.name}: epoch {state.epoch} after {self.epoch}")
+        if answer.first == NOWHERE:
+            return
         self.gaps += answer.first - self.position
         self.position = answer.first + answer.count
         for _, head, body in split(answer.data):
@@ -107,7 +131,8 @@ class DurableCase:
         self.crashes = 0
         settings = DurabilitySettings(
             spool="disk",
-            segment_bytes=SEGMENT_BYTES,
+            segment_bytes=random.choice(SEGMENT_BYTES),
+            memory_bytes=random.choice(MEMORY_BYTES),
             sync_bytes=random.choice((1024, 2**20)),
             sync_seconds=random.choice((0.01, 0.05)),
         )
@@ -142,8 +167,9 @@ class DurableCase:
             return False
         for number in range(random.randint(1, 2)):
             home = random.choice(self.brokers)
+            least = random.choice((1, 1, 3))
             reader = network.connect_as(
-                Reader, f"reader{number}.1", home, name=f"d{number}", filter="x > 0"
+                Reader, f"reader{number}.1", home, name=f"d{number}", least=least
             )
             self.readers.append(reader)
         is_open = driver.run_until(lambda: all(one.is_open for one in self.readers), FORM_SECONDS)
@@ -160,7 +186,8 @@ class DurableCase:
         for _ in range(random.randint(10, 40)):
             for publisher in self.publishers:
                 for _ in range(random.randint(0, 8)):
-                    network.publish(publisher.name, {"x": random.choice((0, 1, 2, 3))}, b"p" * 40)
+                    value = random.choice((0, 1, 2, 2, 2, 3))
+                    network.publish(publisher.name, {"x": value}, b"p" * SIZES[value])
             network.driver.run(random.choice((0.001, 0.01, 0.05, 0.3)))
             draw = random.random()
             if draw < 0.2:
@@ -170,11 +197,16 @@ class DurableCase:
                 network.cut(*random.sample(self.brokers, 2))
             if random.random() < 0.3:
                 network.restart(random.choice(self.brokers))
+            if random.random() < 0.1:
+                reader = random.choice(self.readers)
+                reader.is_away = not reader.is_away
 
     def _settle(self) -> list[str]:
         """Bring everybody back, and wait until everything was read."""
         for name in self.brokers:
             self.network.restart(name)
+        for reader in self.readers:
+            reader.is_away = False
         if not self.network.driver.run_until(self._is_done, DRAIN_SECONDS, step=1.0):
             return ["something was never delivered, or never acknowledged"]
         self.network.driver.run(5.0)
@@ -184,21 +216,22 @@ class DurableCase:
         """Whether all publications were confirmed, and all that was confirmed was read."""
         wanted = sum(one.sequence for one in map(_publishing, self.publishers))
         accepted = sum(one.accepted for one in map(_publishing, self.publishers))
-        expected = len(list(self._expected()))
-        return accepted == wanted and all(len(one.read) >= expected for one in self.readers)
+        return accepted == wanted and all(
+            len(one.read) >= len(list(self._expected(one))) for one in self.readers
+        )
 
-    def _expected(self) -> Iterator[tuple[str, int]]:
-        """What every reader has to get, publisher by publisher in order."""
+    def _expected(self, reader: Reader) -> Iterator[tuple[str, int]]:
+        """What a reader has to get, publisher by publisher in order."""
         for publisher in self.publishers:
             for one in publisher.publications:
                 lost = one.sequence in publisher.unconfirmed
-                if not lost and one.attributes["x"] in (1, 2, 3):
+                if not lost and int(one.attributes["x"]) >= reader.least:
                     yield publisher.name, one.sequence
 
     def _judged(self, reader: Reader) -> Iterator[str]:
         """What is wrong with what a reader got."""
         got = [(one.publisher, one.sequence) for one in reader.read]
-        expected = list(self._expected())
+        expected = list(self._expected(reader))
         may_come = {
             (publisher.name, one.sequence)
             for publisher in self.publishers

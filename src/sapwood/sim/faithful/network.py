@@ -25,6 +25,8 @@ from sapwood.protocol.ports import (
     Append,
     ChangeAnswered,
     ClientOrder,
+    Fetch,
+    Fetched,
     Hint,
     JoinFailed,
     Remember,
@@ -141,6 +143,7 @@ class FaithfulNetwork:
             ChangeAnswered: self._change_answered,
             Append: lambda host, effect: self.sites[host.name].store.append(effect),
             Sync: self._sync,
+            Fetch: self._fetch,
             Trim: lambda host, effect: self.sites[host.name].store.trim(effect),
             JoinFailed: lambda host, effect: self.join_failures.append((host.name, effect)),
         }
@@ -252,6 +255,16 @@ class FaithfulNetwork:
         if host.is_up:
             self.sites[host.name].store.sync(mark)
             self.driver.bring(host, Synced(position))
+
+    def _fetch(self, host: Host, effect: Fetch) -> None:
+        """Read something of the journal of a site back; that takes its time, too."""
+        data = self.sites[host.name].store.fetch(effect)
+        at = self.kernel.now + self._random.uniform(0.0, SYNC_SECONDS_MAX)
+        self.kernel.at(at, self._fetched, host, effect.request, data)
+
+    def _fetched(self, host: Host, request: int, data: bytes) -> None:
+        if host.is_up:
+            self.driver.bring(host, Fetched(request, data))
 
     def _remember(self, host: Host, effect: Remember) -> None:
         self.sites[host.name].data = effect

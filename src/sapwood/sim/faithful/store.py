@@ -10,7 +10,7 @@ from __future__ import annotations
 from random import Random
 
 from sapwood.protocol.durable.records import Segment, decode_segment
-from sapwood.protocol.ports import Append, Trim
+from sapwood.protocol.ports import Append, Fetch, Trim
 
 
 class Store:
@@ -40,6 +40,10 @@ class Store:
         for number, size in mark.items():
             if number in self._files:
                 self._synced[number] = max(self._synced[number], size)
+
+    def fetch(self, effect: Fetch) -> bytes:
+        """What is written between two places of a file."""
+        return bytes(self._files[effect.segment][effect.start : effect.end])
 
     def trim(self, effect: Trim) -> None:
         """Remove what is not needed."""
