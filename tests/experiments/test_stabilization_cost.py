@@ -33,10 +33,10 @@ def test_a_scenario_has_its_share_of_the_subscriptions() -> None:
 @pytest.mark.timeout(300)
 def test_control_traffic_is_near_the_formula_and_digests_send_less() -> None:
     point = {"subscriptions": 200_000, "lifetime": 600.0, "refresh": 60.0,
-             "variant": "hierarchical", "periods": 0.5}  # fmt: skip
+             "variant": "hierarchical", "periods": 0.5, "classes": 20}  # fmt: skip
     one = dataclasses.replace(COST, quick=COST.quick._replace(points=[point], runs=1))
     curves = curves_of(samples_here(one))
-    assert 0.95 <= curves.mean("control / formula", bc(600.0, 60.0), 200_000.0) <= 1.2
+    assert 0.9 <= curves.mean("control / formula", bc(600.0, 60.0), 200_000.0) <= 1.2
     own = curves.mean("traffic", digests(600.0, 60.0), 200_000.0)
     assert own < 0.2 * curves.mean("traffic", bc(600.0, 60.0), 200_000.0)
 

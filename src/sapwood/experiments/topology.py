@@ -210,7 +210,7 @@ def _quick(ticks: int, **changes: Any) -> Size:
     for name in ("changes", "slow"):
         if changes.get(name):
             changes[name] = tuple(round(at * QUICK.ticks / ticks) for at in changes[name])
-    return Size(_points(msgspec.structs.replace(QUICK, **changes), QUICK_TRAFFIC), 2, 1.5)
+    return Size(_points(msgspec.structs.replace(QUICK, **changes), QUICK_TRAFFIC), 2, 0.4)
 
 
 def _full(ticks: int, minutes: float, **changes: Any) -> Size:
@@ -241,7 +241,7 @@ EXPERIMENTS: Final = (
         shows=("T5.F8", "T2.4"),
         setup=_SETUP + "All brokers are equally likely to have clients; jobs move.",
         quick=_quick(50_000, load_min=1.0),
-        full=_full(50_000, 300.0, load_min=1.0),
+        full=_full(50_000, 15.0, load_min=1.0),
         measure=_measure,
         judge=_judge_3,
         figures=(_cost_figure("T5.F8", "Figure 5.8: cost over time, clients spread evenly"),),
@@ -254,7 +254,7 @@ EXPERIMENTS: Final = (
         shows=("T5.F9", "T5.F12", "T5.7"),
         setup=_SETUP + "Brokers have clients by a load of 0.1 to 1; jobs move.",
         quick=_quick(50_000),
-        full=_full(50_000, 300.0),
+        full=_full(50_000, 15.0),
         measure=_measure,
         judge=_judge_4,
         figures=(
@@ -277,7 +277,7 @@ EXPERIMENTS: Final = (
         shows=("T5.F10", "T5.F13"),
         setup=_SETUP + "All costs, loads and jobs are drawn anew after a third and two thirds.",
         quick=_quick(75_000, changes=(25_000, 50_000)),
-        full=_full(75_000, 450.0, changes=(25_000, 50_000)),
+        full=_full(75_000, 25.0, changes=(25_000, 50_000)),
         measure=_measure,
         judge=_judge_5,
         figures=(
@@ -292,7 +292,7 @@ EXPERIMENTS: Final = (
         shows=("T5.F11", "T5.F14"),
         setup=_SETUP + "Costs and loads go over into others from a third of the time on.",
         quick=_quick(75_000, slow=(25_000, 55_000)),
-        full=_full(75_000, 450.0, slow=(25_000, 55_000)),
+        full=_full(75_000, 25.0, slow=(25_000, 55_000)),
         measure=_measure,
         judge=_judge_6,
         figures=(
