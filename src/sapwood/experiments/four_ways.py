@@ -1,6 +1,6 @@
 """The same network live, simulated message by message, counted by flow, and by formula.
 
-Seven brokers as a binary tree, five classes, subscriptions that come and go at every broker. Live,
+Brokers as a binary tree, five classes, subscriptions that come and go at every broker. Live,
 every broker is a process and every client a connection; clients do just what the simulator has them
 do. What a notification takes, in links, is compared: on a busy machine a live network is late, but
 it carries the same.
@@ -32,13 +32,13 @@ LIVE_MAX: Final = 0.1
 """By which share what was carried live may differ from the simulation of the same clients."""
 
 
-def scenario_of(seconds: float, routing: str) -> Scenario:
+def scenario_of(brokers: int, seconds: float, routing: str) -> Scenario:
     """Where, how, and what happens."""
     mapping: dict[str, Any] = {
         "name": "four ways",
         "duration": seconds,
         "settle_requests": False,
-        "topology": {"shape": "tree", "brokers": 7},
+        "topology": {"shape": "tree", "brokers": brokers},
         "delay": {"type": "constant", "delay": 0.001},
         "routing": {"algorithm": routing},
         "workload": {
@@ -50,9 +50,9 @@ def scenario_of(seconds: float, routing: str) -> Scenario:
     return from_mapping(mapping)
 
 
-def rates() -> Rates:
+def rates_of(brokers: int) -> Rates:
     """The same, for formulas and flow."""
-    topology = scenario_of(1.0, IDENTITY).topology.build(Random(1))
+    topology = scenario_of(brokers, 1.0, IDENTITY).topology.build(Random(1))
     return uniform_rates(
         rooted_tree(topology.links, "B1"), subscriptions=SUBSCRIPTIONS, lifetime=LIFETIME,
         publication_rate=PUBLICATIONS, classes=CLASSES, clients_at_leaves=False,
@@ -61,7 +61,8 @@ def rates() -> Rates:
 
 def _measure(parameters: Parameters, seed: int) -> Iterator[Observation]:
     routing, seed = parameters["routing"], seed % 2**31
-    scenario = scenario_of(parameters["seconds"], routing)
+    brokers, seconds = parameters["brokers"], parameters["seconds"]
+    scenario, rates = scenario_of(brokers, seconds, routing), rates_of(brokers)
     found: dict[str, float] = {}
     if parameters["live"]:
         with tempfile.TemporaryDirectory() as folder:
@@ -69,9 +70,9 @@ def _measure(parameters: Parameters, seed: int) -> Iterator[Observation]:
         found[LIVE] = seen.notifications / seen.published
     result = Simulation(scenario, seed, check=False, digest=False).run()
     found[EXACT] = result.notification_hops / result.published
-    flow = traffic(rates(), routing, seconds=FLOW_SECONDS, seed=seed).traffic
+    flow = traffic(rates, routing, seconds=FLOW_SECONDS, seed=seed).traffic
     found[FLOW] = flow.notifications / PUBLICATIONS
-    found[FORMULA] = predict(rates(), routing).notifications / PUBLICATIONS
+    found[FORMULA] = predict(rates, routing).notifications / PUBLICATIONS
     for way, links in found.items():
         yield Observation("links", f"{routing}, {way}", 0.0, links)
     if LIVE in found:
@@ -98,9 +99,10 @@ def _judge(curves: Curves) -> list[Claim]:
     return claims
 
 
-def _points(seconds: float) -> list[Parameters]:
+def _points(brokers: int, seconds: float) -> list[Parameters]:
     return [
-        {"routing": routing, "seconds": seconds, "live": True} for routing in (FLOODING, IDENTITY)
+        {"routing": routing, "brokers": brokers, "seconds": seconds, "live": True}
+        for routing in (FLOODING, IDENTITY)
     ]
 
 
@@ -110,9 +112,9 @@ EXPERIMENTS: Final = (
         title="Live, message by message, by flow, and by formula",
         shows=("four-ways",),
         setup="Seven brokers as a binary tree, five classes, ten subscriptions that last 10 s, 20 "
-        "publications/s, for 60 s (quick: 10 s); live with processes and connections.",
-        quick=Size(_points(10.0), 2, 1.0),
-        full=Size(_points(60.0), 10, 25.0, is_printed=True),
+        "publications/s, for 60 s (quick: three brokers, 10 s); live with processes and connections.",
+        quick=Size(_points(3, 10.0), 2, 1.0),
+        full=Size(_points(7, 60.0), 10, 25.0, is_printed=True),
         measure=_measure,
         judge=_judge,
         figures=(
