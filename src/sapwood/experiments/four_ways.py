@@ -112,7 +112,8 @@ EXPERIMENTS: Final = (
         title="Live, message by message, by flow, and by formula",
         shows=("four-ways",),
         setup="Seven brokers as a binary tree, five classes, ten subscriptions that last 10 s, 20 "
-        "publications/s, for 60 s (quick: three brokers, 10 s); live with processes and connections.",
+        "publications/s, for 60 s (quick: three brokers, 10 s); live with processes and "
+        "connections.",
         quick=Size(_points(3, 10.0), 2, 1.0),
         full=Size(_points(7, 60.0), 10, 25.0, is_printed=True),
         measure=_measure,

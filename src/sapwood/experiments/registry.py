@@ -28,6 +28,7 @@ MODULES: Final = (
     "topology",
     "topology_sweeps",
     "hybrid",
+    "variants",
     "scale",
     "four_ways",
 )

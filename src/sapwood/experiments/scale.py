@@ -1,9 +1,9 @@
 """From a hundred brokers to a hundred thousand, and what follows for an internet of them.
 
 Two networks grow. In one the interests stay the same, a thousand classes: soon every class is
-wanted in most of it, and filtering is flooding. In the other every class has ten subscribers, however
-large the network is: what a broker carries then grows with the length of ways only. Random trees
-whose brokers have links to earlier ones are some log(n) deep.
+wanted in most of it, and filtering is flooding. In the other every class has ten subscribers,
+however large the network is: what a broker carries then grows with the length of ways only. Random
+trees whose brokers have links to earlier ones are some log(n) deep.
 
 Classes exclude each other, so a few are counted and stand for all. Up to the largest size the flow
 simulator runs beside the formula; beyond, a straight line over the logarithm of the size is drawn
@@ -111,8 +111,8 @@ def _judge(curves: Curves) -> list[Claim]:
     claims.append(not_judged("scale", text, "reported", why, share[-1]))
     flood = curves.line("notifications", f"{FIXED}, formula")[-1]
     text = f"1,000 classes, {flood.x:,.0f} brokers: share of flooding that is carried"
-    claims.append(not_judged("scale", text, "reported", "the larger the network, the more of it wants each class",
-                             flood.mean / (PUBLISHED * flood.x)))  # fmt: skip
+    why = "the larger the network, the more of it wants each class"
+    claims.append(not_judged("scale", text, "reported", why, flood.mean / (PUBLISHED * flood.x)))
     return claims
 
 
