@@ -1,9 +1,9 @@
 """Keep the results of experiments in the documentation: small CSVs, the verdicts, a page.
 
-``python tools/reproduction.py RESULTS…`` takes folders that ``sapwood experiment --out RESULTS`` has
-filled, and writes docs/reproduction/ and the tables of docs/reproduction.md. What a later folder
-holds counts instead of what an earlier one does. Curves are judged and drawn anew: what was measured
-is kept, and the predicates are those of now.
+``python tools/reproduction.py RESULTS…`` takes folders that ``sapwood experiment --out RESULTS``
+has filled, and writes docs/reproduction/ and the tables of docs/reproduction.md. What a later
+folder holds counts instead of what an earlier one does. Curves are judged and drawn anew: what was
+measured is kept, and the predicates are those of now.
 """
 
 from __future__ import annotations

@@ -19,7 +19,15 @@ from sapwood.analysis.delivery import lower_bound, printed_lower_bound
 from sapwood.analysis.delivery.cost import Delivery
 from sapwood.analysis.overlay import anneal
 from sapwood.analysis.overlay.situation import places_of
-from sapwood.experiments.claims import Claim, above, between, if_printed_size, judged, not_judged
+from sapwood.experiments.claims import (
+    Claim,
+    above,
+    between,
+    fit,
+    if_printed_size,
+    judged,
+    not_judged,
+)
 from sapwood.experiments.curves import Curves, Observation
 from sapwood.experiments.experiment import Experiment, Figure, Parameters, Size
 from sapwood.sim.flow import topology
@@ -117,11 +125,39 @@ def _judge_costs(figure: str, curves: Curves) -> Iterator[Claim]:
     else:
         claim = judged(figure, "CI / static", share < 0.5, share, "< 0.5")
     yield if_printed_size(curves, claim)
-    best = curves.mean("final", OWN) / curves.mean("final", "annealed")
-    text = "c-adaptivity of adaptive: final cost / best tree found with global knowledge"
-    yield not_judged("T2.4", text, "reported", "the thesis states no number", best)
+    for way in WAYS:
+        best = curves.mean("final", way) / curves.mean("final", "annealed")
+        text = f"c-adaptivity of {way}: final cost / best tree found with global knowledge"
+        yield not_judged("T2.4", text, "reported", "the thesis states no number", best)
+    yield from (if_printed_size(curves, one) for one in _judge_course(figure, curves))
     least = curves.mean("final", "lower bound") / curves.mean("final", "annealed")
     yield judged(figure, "true lower bound / best tree found", least <= 1, least, "≤ 1")
+
+
+def _judge_course(figure: str, curves: Curves) -> Iterator[Claim]:
+    """How costs go over time; what says nothing is left out."""
+    static = [(one.x, one.mean) for one in curves.line("cost", STATIC)]
+    if len(static) < 3:
+        return
+    slope, reach, _ = fit(static)
+    said = f"{slope:.3g} ± {reach:.2g} a tick"
+    yield judged(figure, "static: slope of the cost over time", abs(slope) <= reach, said, "0")
+    reached = {way: _settled_at(curves, way) for way in (LMIT, LMST, CI)}
+    is_so = reached[LMST] <= min(reached.values())
+    times = [round(reached[way]) for way in (LMST, LMIT, CI)]
+    text = "ticks until four fifths of the fall are made, lMST, lMIT and CI"
+    yield judged(figure, text, is_so, times, "lMST first")
+    if figure == "T5.F8":
+        text = "CI has made 95 % of its fall at tick"
+        yield between(figure, text, _settled_at(curves, CI, 0.95), 9000, 15_000)
+
+
+def _settled_at(curves: Curves, way: str, share: float = 0.8) -> float:
+    """When a way has made a share of all that its cost falls."""
+    line = curves.line("cost", way)
+    first, last = line[0].mean, curves.mean("final", way)
+    wanted = first - share * (first - last)
+    return next((one.x for one in line if one.mean <= wanted), float("inf"))
 
 
 def _judge_degrees(curves: Curves) -> Iterator[Claim]:
