@@ -1,18 +1,25 @@
 """Keep the results of experiments in the documentation: small CSVs, the verdicts, a page.
 
-``python tools/reproduction.py RESULTS`` takes a folder that ``sapwood experiment --out RESULTS``
-has filled, and writes docs/reproduction/ and the tables of docs/reproduction.md.
+``python tools/reproduction.py RESULTS…`` takes folders that ``sapwood experiment --out RESULTS``
+has filled, and writes docs/reproduction/ and the tables of docs/reproduction.md. What a later
+folder holds counts instead of what an earlier one does. Curves are judged and drawn anew: what was
+measured is kept, and the predicates are those of now.
 """
 
 from __future__ import annotations
 
 import csv
+import dataclasses
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import msgspec
+
 from sapwood.experiments.claims import Claim, counts
+from sapwood.experiments.curves import read_csv
+from sapwood.experiments.drawing import draw
 from sapwood.experiments.registry import experiments
 from sapwood.experiments.report import outcomes
 from sapwood.experiments.running import Outcome
@@ -22,22 +29,30 @@ COLUMNS = (
     "experiment", "size", "is_printed", "repeats", "code", "id", "text", "verdict", "value",
     "expected", "why",
 )  # fmt: skip
-FIGURES = ("T3.F18", "T3.F2", "T4.F14", "T4.F16", "P4-F3", "T5.F9")
+FIGURES = ("T3.F18", "T3.F2", "T3.F3", "T4.F14", "T4.F16", "P3-F13", "P4-F3", "T5.F6", "T5.F9",
+           "T5.F15", "T5.F16", "scale")  # fmt: skip
 """Those that the page shows."""
 
 
-def keep(results: Path, docs: Path) -> None:
+def keep(results: Sequence[Path], docs: Path) -> None:
     """Write everything."""
-    found = {one.name: one for one in outcomes(results)}
-    ordered = [found[name] for name in experiments() if name in found]
+    found = {one.name: (one, folder) for folder in results for one in outcomes(folder)}
     kept = docs / "reproduction"
-    kept.mkdir(exist_ok=True)
-    for one in ordered:
-        shutil.copyfile(results / one.name / "curve.csv", kept / f"{one.name}.csv")
-        for figure in FIGURES:
-            picture = results / one.name / f"{figure}.svg"
-            if picture.is_file():
-                shutil.copyfile(picture, docs / "images" / f"reproduction-{figure}.svg")
+    shutil.rmtree(kept, ignore_errors=True)
+    kept.mkdir()
+    ordered = []
+    for name, experiment in experiments().items():
+        if name not in found:
+            continue
+        outcome, folder = found[name]
+        shutil.copyfile(folder / name / "curve.csv", kept / f"{name}.csv")
+        curves = read_csv(kept / f"{name}.csv", is_printed=outcome.is_printed)
+        ordered.append(msgspec.structs.replace(outcome, claims=experiment.judge(curves)))
+        for figure in experiment.figures:
+            if figure.name in FIGURES:
+                drawn = dataclasses.replace(figure, name=f"reproduction-{figure.name}")
+                png, _ = draw(drawn, curves, docs / "images")
+                png.unlink()
     with (kept / "verdicts.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
@@ -64,7 +79,7 @@ def tables_of(found: Sequence[Outcome]) -> Iterable[str]:
     yield "|---|---|---|---|---|---|---|"
     for one in found:
         number = counts(one.claims)
-        size = one.size if one.is_printed else f"{one.size}; not run at full size"
+        size = one.size if one.is_printed else f"{one.size}; **not run at full size**"
         yield (
             f"| [{one.name}](reproduction/{one.name}.csv) | {', '.join(one.shows)} | {size} | "
             f"{number['holds']} | {number['differs']} | {number['not judged']} | "
@@ -99,4 +114,4 @@ def _cell(value: object) -> str:
 
 
 if __name__ == "__main__":
-    keep(Path(sys.argv[1]), Path("docs"))
+    keep([Path(one) for one in sys.argv[1:]], Path("docs"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.experiments.curves import Curves, Point
-from sapwood.experiments.drawing import draw
+from sapwood.experiments.drawing import draw, legend_columns
 from sapwood.experiments.experiment import Figure
 
 FIGURE = Figure("F", "cost", "The title", "brokers", "cost per second")
@@ -43,3 +43,10 @@ def test_only_the_lines_that_are_named(tmp_path: Path) -> None:
     figure = Figure("F", "cost", "", "x", "y", lines=("third", "none such"))
     text = draw(figure, CURVES, tmp_path)[1].read_text(encoding="utf-8")
     assert "first line" not in text
+
+
+@pytest.mark.parametrize(("longest", "columns"), [(5, 3), (22, 3), (28, 2), (38, 2), (60, 1)])
+def test_a_legend_has_as_many_columns_as_its_names_leave_room_for(
+    longest: int, columns: int
+) -> None:
+    assert legend_columns(["short", "x" * longest]) == columns

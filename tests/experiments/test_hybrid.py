@@ -7,7 +7,7 @@ import pytest
 from experiments.judging import curves_of, samples_here, verdicts
 from sapwood.experiments.claims import DIFFERS, HOLDS
 from sapwood.experiments.curves import Curves, Point
-from sapwood.experiments.hybrid import EXPERIMENTS, OWN, linear_ramp
+from sapwood.experiments.hybrid import BROKERS, EXPERIMENTS, FLOW, OWN, linear_ramp
 
 BY_NAME = {one.name: one for one in EXPERIMENTS}
 
@@ -48,7 +48,7 @@ def course(edges_early: float, carried: float) -> Curves:
             ),
             Point("switches", OWN, at, 9, 10.0 if 400 < end <= 500 else 0.0, 1.0, 0.0, 20.0),
         ]  # fmt: skip
-    return Curves([*points, Point("invalid edges", OWN, 0.0, 9, 0.0, 0.0, 0.0, 0.0)])
+    return Curves(points)
 
 
 def test_a_course_as_printed_meets_all_claims() -> None:
@@ -62,3 +62,26 @@ def test_early_switches_and_too_much_traffic_are_noticed() -> None:
         "(b) edges that flood until 400 s",
         "(e) at most 1.05 times the better of simple and flooding, less the interval",
     }
+
+
+@pytest.mark.slow
+def test_edges_switch_in_the_printed_waves() -> None:
+    experiment = BY_NAME["P4-F2"]
+    samples = samples_here(experiment)
+    claims = experiment.judge(curves_of(samples))
+    assert [one.verdict for one in claims] == [HOLDS, HOLDS]
+    spoilt = [one._replace(value=2.0) if one[:2] == ("to simple", "31") else one for one in samples]
+    assert experiment.judge(curves_of(spoilt))[0].verdict == DIFFERS
+
+
+def test_what_brokers_carry_is_compared_with_flow() -> None:
+    def found(carried: float, invalid: float) -> list[str]:
+        points = [
+            Point("carried", BROKERS, 500.0, 2, carried, 1.0, None, None),
+            Point("carried", FLOW, 500.0, 2, 100.0, 1.0, None, None),
+            Point("invalid edges", BROKERS, 0.0, 2, invalid, 0.0, None, None),
+        ]
+        return [one.verdict for one in BY_NAME["hybrid-messages"].judge(Curves(points))]
+
+    assert found(101.0, 0.0) == [HOLDS, HOLDS]
+    assert found(110.0, 1.0) == [DIFFERS, DIFFERS]

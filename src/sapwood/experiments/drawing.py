@@ -45,6 +45,9 @@ RUNS_MIN: Final = 3
 LEGEND_LINES_MAX: Final = 4
 """With more lines the legend stands below the plot, where it covers nothing."""
 
+LEGEND_COLUMNS: Final = ((22, 3), (38, 2))
+"""The longest name that so many columns of a legend have room for; longer ones have one."""
+
 _SVG: Final[dict[Any, Any]] = {"svg.fonttype": "none", "font.size": 9, "axes.axisbelow": True}
 
 
@@ -68,7 +71,7 @@ def draw(figure: Figure, curves: Curves, folder: Path) -> list[Path]:
             for number, line in enumerate(lines):
                 _draw_line(axes, figure, curves.line(figure.measure, line), number)
             least = min(one.mean for line in lines for one in curves.line(figure.measure, line))
-            _finish(canvas, axes, figure, len(lines), least)
+            _finish(canvas, axes, figure, lines, least)
         axes.set_title(figure.title)
         paths = [folder / f"{figure.name}.{kind}" for kind in ("png", "svg")]
         folder.mkdir(parents=True, exist_ok=True)
@@ -104,7 +107,13 @@ def _ends(point: Point) -> tuple[float, float]:
     return point.low, point.high
 
 
-def _finish(canvas: Any, axes: Any, figure: Figure, lines: int, least: float) -> None:
+def legend_columns(names: list[str]) -> int:
+    """How many columns a legend below the plot has, so that nothing is cut off."""
+    longest = max(map(len, names))
+    return next((columns for most, columns in LEGEND_COLUMNS if longest <= most), 1)
+
+
+def _finish(canvas: Any, axes: Any, figure: Figure, lines: list[str], least: float) -> None:
     axes.set_xscale("log" if figure.x_log else "linear")
     axes.set_yscale("log" if figure.y_log else "linear")
     if figure.y_max is not None:
@@ -118,9 +127,10 @@ def _finish(canvas: Any, axes: Any, figure: Figure, lines: int, least: float) ->
     axes.set_xlabel(figure.x)
     axes.set_ylabel(figure.y)
     axes.grid(visible=True, alpha=0.3)
-    if lines > LEGEND_LINES_MAX:
-        canvas.legend(loc="outside lower center", ncols=3, frameon=False, handlelength=3.5)
-    elif lines > 1:
+    if len(lines) > LEGEND_LINES_MAX:
+        columns = legend_columns(lines)
+        canvas.legend(loc="outside lower center", ncols=columns, frameon=False, handlelength=3.5)
+    elif len(lines) > 1:
         axes.legend(frameon=False, handlelength=3.5)
 
 
@@ -139,4 +149,4 @@ def _draw_bars(axes: Any, figure: Figure, curves: Curves, lines: list[str]) -> N
     axes.grid(visible=True, axis="x", alpha=0.3)
 
 
-__all__ = ["draw"]
+__all__ = ["draw", "legend_columns"]

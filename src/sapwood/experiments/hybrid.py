@@ -1,8 +1,9 @@
-"""Hybrid routing (004): its optimum in closed form, and Figure 3 message by message (S004)."""
+"""Hybrid routing (004): its optimum in closed form, its switches, and Figure 3 (S004)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -13,7 +14,9 @@ from sapwood.analysis.traffic.hybrid import settled_mix
 from sapwood.experiments.claims import Claim, if_printed_size, judged, near, within_interval
 from sapwood.experiments.curves import Curves, Observation, Point
 from sapwood.experiments.experiment import Experiment, Figure, Parameters, Size
-from sapwood.sim.edge_routing.evaluation import Evaluation, Setup
+from sapwood.sim.edge_routing.evaluation import Evaluation, Second, Setup
+from sapwood.sim.edge_routing.waves import switching_waves
+from sapwood.sim.flow import edges
 
 TREE: Final = complete_tree(2, 7)
 RATES: Final = (10.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0, 10_000.0, 20_000.0)
@@ -26,6 +29,7 @@ THRESHOLDS: Final = {
 """By brokers that an edge leads to: subscriptions per minute above which flooding is cheaper."""
 
 SIMPLE, FLOODING, OWN = "simple", "flooding", "self-optimizing"
+BROKERS, FLOW = "message by message", "by flow"
 RISE, PEAK, FALL, END = 400, 850, 950, 1800
 SECONDS: Final = 2000
 WINDOW: Final = 20
@@ -91,10 +95,10 @@ def _judge_formulas(curves: Curves) -> list[Claim]:
     claims.append(near("P4-F3", "flooding", curves.mean("carried", FLOODING, 10.0), 63_000.0))
     at = curves.mean("carried", SIMPLE, 10.0)
     claims.append(judged("P4-F3", "simple until 400 s", round(at) == 83, at, 83))
-    for births, edges in ((10.0, 0), (20_000.0, 140), (2000.0, 124)):
+    for births, expected in ((10.0, 0), (20_000.0, 140), (2000.0, 124)):
         value = curves.mean("flooded edges", "best mix", births)
         text = f"edges that flood at {births:,.0f} a minute"
-        claims.append(judged("P4-F3", text, value == edges, value, edges))
+        claims.append(judged("P4-F3", text, value == expected, value, expected))
     at = curves.mean("carried", "best mix", 20_000.0)
     claims.append(judged("P4-F3", "carried at the peak", round(at) == 25_055, at, 25_055))
     worst = max(
@@ -113,7 +117,41 @@ def _judge_formulas(curves: Curves) -> list[Claim]:
     return claims
 
 
-# Message by message
+# The order of switches
+
+
+def _waves(parameters: Parameters, seed: int) -> Iterator[Observation]:
+    """In which wave each edge switches; 0: never."""
+    found = switching_waves()
+    for line, waves in (("to simple", found.to_simple), ("to flooding", found.to_flooding)):
+        for (source, target), wave in sorted(waves.items()):
+            yield Observation(line, f"{source[1:]}{target[1:]}", 0.0, float(wave))
+
+
+WAVES: Final = ({"31", "32", "45"}, {"34", "43"}, {"13", "23", "54"})
+"""004, Figure 2: which edges may follow simple routing first, and which then."""
+
+
+def _judge_waves(curves: Curves) -> list[Claim]:
+    claims = []
+    for line, wanted in (("to simple", WAVES), ("to flooding", WAVES[::-1])):
+        waves = [
+            sorted(edge for edge in curves.lines(line) if curves.mean(line, edge) == number)
+            for number in (1, 2, 3)
+        ]
+        is_so = [set(one) for one in waves] == list(wanted)
+        value, expected = (_said(each) for each in (waves, wanted))
+        claims.append(
+            judged("P4-F2", f"edges switch {line} in these waves", is_so, value, expected)
+        )
+    return claims
+
+
+def _said(waves: Iterable[Iterable[str]]) -> str:
+    return "; ".join(", ".join(sorted(one)) for one in waves)
+
+
+# Over time
 
 
 def linear_ramp() -> tuple[tuple[float, float], ...]:
@@ -123,23 +161,49 @@ def linear_ramp() -> tuple[tuple[float, float], ...]:
     return tuple((float(time), rate) for time, rate in [(0, 10.0), (RISE, 10.0), *rise, *fall])
 
 
-def _simulated(parameters: Parameters, seed: int) -> Iterator[Observation]:
+def _over_time(parameters: Parameters, seed: int) -> Iterator[Observation]:
+    scale = parameters["scale"]
+    setup = Setup(scale=scale, seconds=SECONDS, ramp=linear_ramp(), seed=seed % 2**31)
+    yield from _windows(edges(setup).seconds, scale, OWN, is_alone=True)
+
+
+def _messages(parameters: Parameters, seed: int) -> Iterator[Observation]:
+    """The same by brokers that send every message, and by flow at the same scale."""
     scale = parameters["scale"]
     setup = Setup(scale=scale, seconds=SECONDS, ramp=linear_ramp(), seed=seed % 2**31)
     evaluation = Evaluation(setup)
-    seconds = evaluation.run()
+    yield from _windows(evaluation.run(), scale, BROKERS, is_alone=False)
+    yield from _windows(edges(setup).seconds, scale, FLOW, is_alone=False)
+    yield Observation("invalid edges", BROKERS, 0.0, float(len(evaluation.invalid)))
+
+
+def _windows(
+    seconds: Sequence[Second], scale: float, own: str, *, is_alone: bool
+) -> Iterator[Observation]:
+    """Means over some seconds, at full scale."""
     for end in range(WINDOW, SECONDS + 1, WINDOW):
         part = seconds[end - WINDOW : end]
-        for line, total in (
-            (SIMPLE, sum(one.simple for one in part)),
-            (FLOODING, sum(one.flooding for one in part)),
-            (OWN, sum(one.carried for one in part)),
-        ):
+        lines = {own: sum(one.carried for one in part)}
+        if is_alone:
+            lines[SIMPLE] = sum(one.simple for one in part)
+            lines[FLOODING] = sum(one.flooding for one in part)
+        for line, total in lines.items():
             yield Observation("carried", line, float(end), scale * total / WINDOW)
-        yield Observation("flooded edges", OWN, float(end), float(part[-1].flooded_edges))
+        yield Observation("flooded edges", own, float(end), float(part[-1].flooded_edges))
         switches = sum(one.switches for one in part)
-        yield Observation("switches", OWN, float(end), float(switches))
-    yield Observation("invalid edges", OWN, 0.0, float(len(evaluation.invalid)))
+        yield Observation("switches", own, float(end), float(switches))
+
+
+def _judge_messages(curves: Curves) -> list[Claim]:
+    wrong = curves.mean("invalid edges", BROKERS)
+    claims = [judged("P4.1", "edges that could have missed something", wrong == 0, wrong, 0)]
+    sums = [
+        math.fsum(one.mean for one in curves.line("carried", line) if one.x > RISE)
+        for line in (BROKERS, FLOW)
+    ]
+    ratio = sums[0] / sums[1]
+    text = "carried from 400 s on: message by message / by flow"
+    return [*claims, judged("P4-F3", text, 0.97 <= ratio <= 1.03, ratio, "0.97 to 1.03")]
 
 
 def _judge_simulated(curves: Curves) -> list[Claim]:
@@ -150,15 +214,16 @@ def _judge_simulated(curves: Curves) -> list[Claim]:
     text = "(a) flooding constant at 63,000: share of windows whose interval holds it"
     share = len(inside) / len(flooding)
     first = judged("P4-F3", text, share >= 0.9, share, "≥ 0.9 (95 % intervals)")
-    edges = curves.line("flooded edges", OWN)
-    early = max(one.mean for one in edges if one.x <= RISE)
+    flooded = curves.line("flooded edges", OWN)
+    last = flooded[-1] if flooded else None
+    early = max(one.mean for one in flooded if one.x <= RISE)
     switches = curves.line("switches", OWN)
     upward = [one for one in switches if one.x <= PEAK]
     share = _total(upward, RISE, 600) / max(1.0, _total(upward, 0, PEAK))
     peak = curves.at("flooded edges", OWN, 940.0)
-    back = next((one.x for one in edges if one.x > FALL and one.mean < 138), None)
+    back = next((one.x for one in flooded if one.x > FALL and one.mean < 138), None)
     crossing = _crossing(curves)
-    claims = [
+    return [
         if_printed_size(curves, first) if inside else first,
         judged("P4-F3", "(b) edges that flood until 400 s", early == 0, early, 0),
         judged("P4-F3", "(c) share of the switches to flooding in 400-600 s", share >= 0.75, share,
@@ -172,12 +237,9 @@ def _judge_simulated(curves: Curves) -> list[Claim]:
                "≥ 1200 s"),
         if_printed_size(
             curves,
-            within_interval("P4-F3", "(g) edges at 2,000 s", edges[-1] if edges else None, 124.0),
+            within_interval("P4-F3", "(g) edges at 2,000 s", last, 124.0),
         ),
     ]  # fmt: skip
-    wrong = curves.mean("invalid edges", OWN)
-    claims.append(judged("P4.1", "edges that could have missed something", wrong == 0, wrong, 0))
-    return claims
 
 
 def _total(points: Sequence[Point], begin: float, end: float) -> float:
@@ -229,13 +291,13 @@ EXPERIMENTS: Final = (
     Experiment(
         name="P4-F3",
         title="Hybrid routing that follows the subscriptions",
-        shows=("P4-F3", "P4.1"),
-        setup="S004, message by message, brokers as they run live deciding every 10 s with a gain "
-        "of 5 %. Quick: rates and types are divided by 50, so all shares stay; what is carried is "
-        "shown at full scale. Straight lines between the printed rates.",
-        quick=Size(({"scale": 50.0},), 4, 1.0),
-        full=Size(({"scale": 1.0},), 1000, 3500.0, is_printed=True),
-        measure=_simulated,
+        shows=("P4-F3",),
+        setup="S004, counted by the flow simulator: brokers decide every 10 s with a gain of 5 %, "
+        "by the functions that real brokers decide with. Straight lines between the printed rates. "
+        "Quick: fewer runs.",
+        quick=Size(({"scale": 1.0},), 4, 0.5),
+        full=Size(({"scale": 1.0},), 1000, 30.0, is_printed=True),
+        measure=_over_time,
         judge=_judge_simulated,
         figures=(
             Figure("P4-F3", "carried", "004, Figure 3: messages over time", "time, s",
@@ -245,6 +307,36 @@ EXPERIMENTS: Final = (
         ),
         corrections=(
             "The crossing of simple and flooding at 800 s fits no straight ramp (N6).",
+        ),
+    ),
+    Experiment(
+        name="hybrid-messages",
+        title="Hybrid routing message by message",
+        shows=("P4.1",),
+        setup="S004 by brokers that send every message, beside the flow simulator; rates and types "
+        "are divided by 50, so all shares stay; shown at full scale.",
+        quick=Size(({"scale": 50.0},), 2, 1.0),
+        full=Size(({"scale": 50.0},), 20, 6.0, is_printed=True),
+        measure=_messages,
+        judge=_judge_messages,
+        figures=(
+            Figure("P4-F3-messages", "carried", "Self-optimizing routing, message by message",
+                   "time, s", "messages per second"),
+        ),
+    ),
+    Experiment(
+        name="P4-F2",
+        title="In which order edges switch",
+        shows=("P4-F2",),
+        setup="B1 and B2 at B3, B4 behind it, B5 behind that: brokers as they run live decide. At "
+        "first all edges flood and nobody subscribes; then everybody does, again and again.",
+        quick=_EXACT,
+        full=_EXACT,
+        measure=_waves,
+        judge=_judge_waves,
+        figures=(
+            Figure("P4-F2", "to simple", "004, Figure 2: the wave in which an edge begins to "
+                   "filter", "", "wave", is_bars=True),
         ),
     ),
 )  # fmt: skip

@@ -13,17 +13,24 @@ if TYPE_CHECKING:
     from sapwood.experiments.experiment import Experiment
 
 MODULES: Final = (
+    "routing_algorithms",
     "stabilization_values",
     "recoveries",
+    "lease_variants",
     "stabilization_cost",
     "traffic_curves",
     "locality",
     "link_exchange",
     "swap_link",
+    "swap_bytes",
     "three_colours",
     "cost_example",
     "topology",
+    "topology_sweeps",
     "hybrid",
+    "variants",
+    "scale",
+    "four_ways",
 )
 """Each has a tuple EXPERIMENTS; in the order of the papers."""
 

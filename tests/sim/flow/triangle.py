@@ -155,7 +155,7 @@ def main() -> None:
         for algorithm in ALGORITHMS:
             for variant in VARIANTS if algorithm != "flooding" else VARIANTS[:1]:
                 for one in corners(
-                    tree, algorithm, variant, runs=80, seconds=100.0, confidence=0.95
+                    tree, algorithm, variant, runs=200, seconds=100.0, confidence=0.95
                 ):
                     where, name = one.name.rsplit(": ", 1)
                     mark = "" if one.agree else " (!)"

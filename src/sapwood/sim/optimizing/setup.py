@@ -50,6 +50,8 @@ class SetupParameters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     communication_max: float = 10.0
     load_min: float = 0.1
     load_max: float = 1.0
+    locality: float = 0.0
+    """How much subscribers are drawn towards their publisher by the costs of links (Eq. 5.16)."""
     ticks: int = 25_000
     changes: tuple[int, ...] = ()
     """When all costs, loads and jobs are drawn anew, in ticks."""
@@ -73,6 +75,7 @@ class SetupParameters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         check_at_least("communication_max", self.communication_max, 0)
         check_positive("load_min", self.load_min)
         check_order("load_min", self.load_min, "load_max", self.load_max)
+        check_between("locality", self.locality, 0, 1)
         check_at_least("ticks", self.ticks, 1)
         check_positive("batch_ticks", self.batch_ticks)
         for at in self.changes:
@@ -143,21 +146,9 @@ def draw_course(parameters: SetupParameters, seed: int) -> Course:
     random = Random(f"S56 {seed}")
     names = broker_names(parameters.brokers)
     phases = 2 if parameters.slow is not None else 1 + len(parameters.changes)
-    scale = parameters.communication_max, parameters.processing_max
-    draws = tuple(
-        _draw_prices(parameters.underlay, parameters.brokers, *scale, f"{seed} {phase}")
-        for phase in range(phases)
-    )
-    workload = JobWorkload(
-        JobParameters(
-            jobs=parameters.jobs,
-            subscribers=parameters.subscribers,
-            load_min=parameters.load_min,
-            load_max=parameters.load_max,
-        ),
-        names,
-    )
-    loads = [workload.draw_loads(random) for _ in range(phases)]
+    draws = tuple(_draw_prices(parameters, f"{seed} {phase}") for phase in range(phases))
+    workloads = [JobWorkload(_jobs(parameters), names, _Costs(one)) for one in draws]
+    loads = [one.draw_loads(random) for one in workloads]
     stays = []
     for job in range(parameters.jobs):
         moving = Random(f"S56 {seed} job {job}")
@@ -165,6 +156,7 @@ def draw_course(parameters: SetupParameters, seed: int) -> Course:
         while begin < parameters.ticks:
             end = begin + _exponential(parameters.reassignment_interval, moving)
             end = min(end, *(at for at in (*parameters.changes, math.inf) if at > begin))
+            workload = workloads[_phase_at(parameters, begin)]
             places = workload.place(_loads_at(parameters, loads, begin), moving)
             stays.append(Stay(job, begin, min(end, float(parameters.ticks)), places))
             begin = end
@@ -181,24 +173,60 @@ def draw_course(parameters: SetupParameters, seed: int) -> Course:
     )
 
 
+class _Costs:
+    """What is close to what, for placing clients by locality."""
+
+    def __init__(self, prices: Prices) -> None:
+        self.place = {name: at for at, name in enumerate(prices.brokers)}
+        self.links = prices.links
+
+    def cost(self, left: str, right: str) -> float:
+        """The cost between two brokers."""
+        return float(self.links[self.place[left], self.place[right]])
+
+
+def _jobs(parameters: SetupParameters) -> JobParameters:
+    return JobParameters(
+        jobs=parameters.jobs,
+        subscribers=parameters.subscribers,
+        load_min=parameters.load_min,
+        load_max=parameters.load_max,
+        locality=parameters.locality,
+    )
+
+
+def _draw_prices(parameters: SetupParameters, seed: str) -> Prices:
+    """The same draw whatever the largest costs are: they only scale it."""
+    drawn = _draw_shares(parameters.underlay, parameters.brokers, seed)
+    return Prices(
+        drawn.brokers,
+        parameters.processing_max * drawn.processing,
+        parameters.communication_max * drawn.links,
+    )
+
+
 @lru_cache(32)
-def _draw_prices(
-    underlay: UnderlayParameters, brokers: int, link_max: float, processing_max: float, seed: str
-) -> Prices:
+def _draw_shares(underlay: UnderlayParameters, brokers: int, seed: str) -> Prices:
+    """Costs of which the largest possible is 1."""
     random = Random(f"S56 costs {seed}")
     names = broker_names(brokers)
     overlay = place_brokers(draw_underlay(underlay, random), names, random)
-    costs = UnderlayCosts(overlay, cost_max=link_max)
+    costs = UnderlayCosts(overlay, cost_max=1.0)
     links = np.array([[costs.cost(a, b) if a != b else 0.0 for b in names] for a in names])
-    processing = draw_processing_costs(names, random, cost_max=processing_max)
+    processing = draw_processing_costs(names, random, cost_max=1.0)
     return Prices(names, np.array(list(processing.values())), (links + links.T) / 2)
+
+
+def _phase_at(parameters: SetupParameters, tick: float) -> int:
+    """Which draw holds; where costs change slowly, closeness is that of the beginning."""
+    return 0 if parameters.slow is not None else sum(at <= tick for at in parameters.changes)
 
 
 def _loads_at(
     parameters: SetupParameters, loads: list[dict[str, float]], tick: float
 ) -> dict[str, float]:
     if parameters.slow is None:
-        return loads[sum(at <= tick for at in parameters.changes)]
+        return loads[_phase_at(parameters, tick)]
     share = _share(parameters.slow, tick)
     return {name: (1 - share) * one + share * loads[1][name] for name, one in loads[0].items()}
 

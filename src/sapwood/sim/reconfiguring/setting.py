@@ -73,6 +73,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Brokers that still take part at the end."""
     problems: tuple[str, ...]
     """What is wrong at the end with links and tables."""
+    entries: int = 0
+    """Entries of tables that the messages which coordinate carried."""
     verdict: Verdict
     """What the checkers say of the deliveries."""
 

@@ -34,6 +34,8 @@ from sapwood.protocol.reconfigure.published.messages import (
     Waited,
 )
 from sapwood.protocol.reconfigure.published.plain import PlainBroker
+from sapwood.protocol.reconfigure.published.remove_broker import RemoveRequest
+from sapwood.protocol.reconfigure.published.swap_link import Swap
 from sapwood.protocol.tree import Topology
 from sapwood.sim.kernel import Kernel
 from sapwood.sim.reconfiguring.setting import Outcome, Setting
@@ -46,6 +48,15 @@ ANSWERED = "answer"
 """The attribute of what was published because of something else; it is not answered again."""
 
 
+def entries_in(message: Any) -> int:
+    """How many entries of tables a message carries."""
+    if isinstance(message, Swap):
+        return sum(len(table) for table in message.tables)
+    if isinstance(message, RemoveRequest):
+        return sum(len(table) for table in message.clients.values())
+    return 0
+
+
 class World:
     """One network of one setting, with one method."""
 
@@ -54,6 +65,10 @@ class World:
         self.kernel = Kernel()
         self.random = Random(f"reconfiguring {setting.seed}")
         self.coordination: Counter[str] = Counter()
+        self.carried: Counter[str] = Counter()
+        """Notifications with something written on them, by kind."""
+        self.entries = 0
+        """Of tables, in messages that coordinate."""
         self.routed: Counter[str] = Counter()
         self.off_ring = self.detours = 0
         self.holds: list[float] = []
@@ -113,6 +128,7 @@ class World:
             subscriptions_off_ring=self.off_ring,
             detours=self.detours,
             notifications=self.routed["Notification"],
+            entries=self.entries,
             holds=tuple(self.holds),
             stuck=tuple(self._stuck()),
             problems=tuple(self.problems()),
@@ -206,12 +222,14 @@ class World:
             self.detours += self._hops(source, target) - 1
         if isinstance(effect.message, Notification | Carried):
             self.routed["Notification"] += 1
+            self.carried[kind] += isinstance(effect.message, Carried)
         elif isinstance(effect.message, Subscribe | Unsubscribe):
             self.routed[kind] += 1
             ring = {one for change in self.setting.changes for one in change.ring}
             self.off_ring += not ring.issuperset((source, target))
         else:
             self.coordination[kind] += 1
+            self.entries += entries_in(effect.message)
 
     def _hops(self, source: str, target: str) -> int:
         """The way along the ring."""
