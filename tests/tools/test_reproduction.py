@@ -57,7 +57,7 @@ def test_files_and_page_are_written(tmp_path: Path) -> None:
     (docs / "images").mkdir(parents=True)
     page = docs / "reproduction.md"
     page.write_text(f"before\n{BEGIN}\nwhat was\n{END}\nafter\n", encoding="utf-8")
-    keep(results, docs)
+    keep([results], docs)
     text = page.read_text(encoding="utf-8")
     assert text.startswith("before\n")
     assert text.endswith("after\n")
