@@ -66,6 +66,7 @@ REGRESSIONS = {
     19526: "a broker was restarted twice, and took part in between without a neighbour",
     19976: "what was kept for a broker was repeated after two restarts",
     20210: "the same as 14107, where both had dialled",
+    21245: "a client without credit was sent away, while the acknowledgement trickled towards it",
 }
 """Whoever changes what is drawn gives the seeds another meaning: the mutants have some of these
 mistakes, and find the seeds that show them."""

@@ -468,14 +468,16 @@ class Membership:
     def reset(self, effect: ResetStream, now: float) -> None:
         """Let a stream begin anew that does not bring what it has to; what it had is reported.
 
-        As long as it brings anything at all, that may still be on its way: the stream is slow, not
-        wrong. Only after many times it is not believed any more.
+        As long as anything moves on it, in whichever direction, that may still be on its way: the
+        stream is slow, not wrong. Somebody may be without credit because the acknowledgement that
+        has it is behind what trickles there. Only after many times it is not believed any more.
         """
         peer = self._node.peers.get(effect.peer)
         if peer is None or peer.line is None:
             return
-        came, peer.frames_in_at_silence = peer.frames_in_at_silence, peer.frames_in
-        is_slow = came != peer.frames_in or bool(peer.holders)
+        moved = peer.frames_in + peer.channel.acknowledged
+        before, peer.moved_at_silence = peer.moved_at_silence, moved
+        is_slow = moved != before or bool(peer.holders)
         if is_slow and effect.times < EXCUSES_MAX:
             return
         self._node.counts["streams_reset"] += 1
