@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from sapwood.analysis.stabilization.traffic import BUCKET_ENTRIES
 from sapwood.analysis.traffic.arrays import Flags, number_of
 from sapwood.analysis.traffic.flows import both_sides
 from sapwood.analysis.traffic.predicting import (
@@ -130,11 +129,11 @@ def traffic(
 def with_digests(flow: Flow, refresh_period: float) -> Flow:
     """The same with tables that are kept right by digests, as Sapwood does by default.
 
-    One goes against every edge in a period, and one more for each `BUCKET_ENTRIES` of its table.
+    One goes against every edge in a period, whatever its table holds.
     """
     number_of("refresh_period", refresh_period, positive=True)
-    buckets = np.maximum(1.0, np.ceil(flow.traffic.edges.entries / BUCKET_ENTRIES))
-    kept = replace(flow.traffic, leasing_by_edge=buckets / refresh_period)
+    digests = np.ones_like(flow.traffic.edges.entries, dtype=float)
+    kept = replace(flow.traffic, leasing_by_edge=digests / refresh_period)
     return replace(flow, traffic=kept)
 
 
