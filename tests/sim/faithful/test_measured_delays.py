@@ -102,15 +102,15 @@ def test_one_slow_link_is_known_to_all_and_forgotten_with_its_broker() -> None:
     network.brokers["B3"].neighbours["B2"].delay = 0.12
     network.driver.run(15.0)
     for broker in network.brokers.values():
-        assert broker.tree.delay_any == pytest.approx(0.12, rel=0.02)
+        assert broker.tree.delay_any == pytest.approx(0.12, abs=0.011)
         assert broker.refresh_seconds < stabilization.refresh_seconds
     assert network.brokers["B1"].tree.delay == DELAY_SECONDS_MIN, "its own link is quick"
     for wrong in (1e12, -1.0, float("nan"), float("inf")):
         tree.slowest = wrong
-        assert tree.delay_any == pytest.approx(0.12, rel=0.02)
+        assert tree.delay_any == pytest.approx(0.12, abs=0.011)
     network.crash("B3")
     network.driver.run(15.0)
-    assert network.brokers["B1"].tree.delay_any == pytest.approx(0.12, rel=0.02), "it is kept"
+    assert network.brokers["B1"].tree.delay_any == pytest.approx(0.12, abs=0.011), "it is kept"
     network.brokers["B2"].handle(LinkDown("B3"), network.kernel.now)
     network.driver.run(15.0)
     assert network.brokers["B1"].tree.delay_any == DELAY_SECONDS_MIN

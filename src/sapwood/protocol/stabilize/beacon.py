@@ -84,9 +84,10 @@ class Beacon(
     """Longest way from below the sender to it, in seconds."""
     delay_tree: float = 0.0
     """Longest way between any two brokers of the tree, in seconds, as the root knows it."""
-    slowest_up: float = 0.0
-    """Longest time over one link at the sender or below it, in seconds; 0: as quick as any."""
-    slowest: float = 0.0
+    slowest_up: int = 0
+    """Longest time over one link at the sender or below it, in hundredths of a second: a number is
+    short on the wire. 0: as quick as any."""
+    slowest: int = 0
     """The same of all links of the tree, as the root knows it."""
     is_kept: bool = False
     """To any receiver: whether the link between them is part of the tree for the sender, though it

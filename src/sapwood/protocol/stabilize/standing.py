@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -19,6 +20,9 @@ from sapwood.protocol.stabilize.periods import network_known, periods_of
 from sapwood.protocol.stabilize.places import Links, Place
 from sapwood.protocol.stabilize.timing import DELAY_SECONDS_MAX, DELAY_SECONDS_MIN, Timing
 from sapwood.protocol.waves import Waves
+
+TOLD_PER_SECOND: Final = 100
+"""In which part of a second delays of links are told."""
 
 
 class Standing(Machine):
@@ -332,13 +336,13 @@ class Standing(Machine):
 
     def _slowest_up(self, children: list[Beacon]) -> float:
         """The longest time over a link at this broker or below it."""
-        return max((self.delay, *(_possible(one.slowest_up) for one in children)))
+        return max((self.delay, *(_possible(one.slowest_up / TOLD_PER_SECOND) for one in children)))
 
     def _measure(self) -> None:
         """How long the longest way and link of the tree take: the root knows, and tells."""
         offer = self.offers.get(self.parent)
         if offer is not None:
-            self.slowest = _possible(offer.beacon.slowest)
+            self.slowest = _possible(offer.beacon.slowest / TOLD_PER_SECOND)
             self.delay_tree = self.timing.across(offer.beacon.delay_tree)
         else:
             children = self._children()
@@ -393,6 +397,7 @@ def _possible(delay: float) -> float:
     return delay if 0.0 <= delay <= 2 * DELAY_SECONDS_MAX else 0.0
 
 
-def _told(delay: float) -> float:
-    """How a delay is told: nothing is said of what is taken for any link."""
-    return delay if delay > DELAY_SECONDS_MIN else 0.0
+def _told(delay: float) -> int:
+    """How a delay is told, rounded up; nothing is said of what is taken for any link."""
+    possible = _possible(delay)
+    return math.ceil(round(possible * TOLD_PER_SECOND, 6)) if possible > DELAY_SECONDS_MIN else 0
