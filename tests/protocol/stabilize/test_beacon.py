@@ -27,6 +27,8 @@ BEACONS = st.builds(
     size=st.integers(-(2**63), 2**63 - 1),
     delay_up=NUMBERS,
     delay_tree=NUMBERS,
+    slowest_up=st.integers(0, 2**60),
+    slowest=st.integers(0, 2**60),
 )
 GOOD = Beacon("A", 1000, 1.0, ("A", "S"), parent="A", carries=True)
 

@@ -553,6 +553,7 @@ def test_the_report_and_what_is_wrong() -> None:
         "size": 2,
         "delay_seconds": 0.05,
         "delay_tree_seconds": made.tree.delay_tree,
+        "slowest_seconds": made.tree.delay_any,
     }
     assert list(made.tree.problems()) == []
     made.tree.parent = "Z"

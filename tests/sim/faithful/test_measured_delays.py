@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from sapwood.analysis.stabilization import bounds, periods_within, refreshed
+from sapwood.protocol.events import LinkDown
 from sapwood.protocol.link.limits import ClientLimits
 from sapwood.protocol.stabilize.periods import network_allowed, network_known, periods_of
 from sapwood.protocol.stabilize.settings import StabilizationSettings, TreeSettings
@@ -68,7 +69,7 @@ def test_slow_links_are_measured_and_looked_at_more_often() -> None:
         assert 1.0 < period < stabilization.refresh_seconds
         assert broker.audit_seconds == period
         size = None if broker.tree.parent else 3
-        known = network_known(tree, broker.tree.delay, broker.tree.delay_tree, size)
+        known = network_known(tree, broker.tree.delay_any, broker.tree.delay_tree, size)
         found = refreshed(period, periods_of(stabilization, tree, 30.0))
         total = bounds(known, found).total_derived
         assert total == pytest.approx(STATED_SECONDS), name
@@ -92,6 +93,27 @@ def test_tables_streams_and_clients_are_really_compared_as_often() -> None:
         asked = {"B2": network.brokers["B2"].refresh_seconds, "c.1": session.refreshing.seconds}
         assert longest <= asked[name] + 1.5, f"{name} compared {longest} s apart"
     assert network.faults() == {}
+
+
+def test_one_slow_link_is_known_to_all_and_forgotten_with_its_broker() -> None:
+    network = chain(0.002)
+    stabilization, _ = settings()
+    tree = network.brokers["B3"].tree
+    network.brokers["B3"].neighbours["B2"].delay = 0.12
+    network.driver.run(15.0)
+    for broker in network.brokers.values():
+        assert broker.tree.delay_any == pytest.approx(0.12, abs=0.011)
+        assert broker.refresh_seconds < stabilization.refresh_seconds
+    assert network.brokers["B1"].tree.delay == DELAY_SECONDS_MIN, "its own link is quick"
+    for wrong in (1e12, -1.0, float("nan"), float("inf")):
+        tree.slowest = wrong
+        assert tree.delay_any == pytest.approx(0.12, abs=0.011)
+    network.crash("B3")
+    network.driver.run(15.0)
+    assert network.brokers["B1"].tree.delay_any == pytest.approx(0.12, abs=0.011), "it is kept"
+    network.brokers["B2"].handle(LinkDown("B3"), network.kernel.now)
+    network.driver.run(15.0)
+    assert network.brokers["B1"].tree.delay_any == DELAY_SECONDS_MIN
 
 
 def test_a_delay_that_was_spoilt_is_not_believed() -> None:

@@ -46,6 +46,8 @@ WIRE_NAMES: Final = {
     "size": "s",
     "delay_up": "d",
     "delay_tree": "t",
+    "slowest_up": "m",
+    "slowest": "n",
     "change": "x",
 }
 """What the fields of a beacon are called in a frame: beacons are most of what an idle link carries,
@@ -82,6 +84,11 @@ class Beacon(
     """Longest way from below the sender to it, in seconds."""
     delay_tree: float = 0.0
     """Longest way between any two brokers of the tree, in seconds, as the root knows it."""
+    slowest_up: int = 0
+    """Longest time over one link at the sender or below it, in hundredths of a second: a number is
+    short on the wire. 0: as quick as any."""
+    slowest: int = 0
+    """The same of all links of the tree, as the root knows it."""
     is_kept: bool = False
     """To any receiver: whether the link between them is part of the tree for the sender, though it
     does not let it carry."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -19,6 +20,9 @@ from sapwood.protocol.stabilize.periods import network_known, periods_of
 from sapwood.protocol.stabilize.places import Links, Place
 from sapwood.protocol.stabilize.timing import DELAY_SECONDS_MAX, DELAY_SECONDS_MIN, Timing
 from sapwood.protocol.waves import Waves
+
+TOLD_PER_SECOND: Final = 100
+"""In which part of a second delays of links are told."""
 
 
 class Standing(Machine):
@@ -59,6 +63,9 @@ class Standing(Machine):
         """When those that have been kept for long are looked for again."""
         self.delay_tree = 0.0
         """The longest way between two brokers of the tree, in seconds, as the root says."""
+        self.slowest = 0.0
+        """The longest time over one link of the tree, in seconds, as the root says; 0: as quick as
+        any."""
         self.locked: tuple[str, ...] = ()
         """Neighbours whose links are left alone: a change of the tree is under way with them."""
         self.change = ""
@@ -79,9 +86,14 @@ class Standing(Machine):
 
         What nothing that was measured can have become counts for nothing.
         """
-        measured = [one.delay for one in self.core.neighbours.values()]
-        possible = [one for one in measured if 0.0 <= one <= 2 * DELAY_SECONDS_MAX]
+        possible = (_possible(one.delay) for one in self.core.neighbours.values())
         return self.core.config.stabilization.delay_max or max((DELAY_SECONDS_MIN, *possible))
+
+    @property
+    def delay_any(self) -> float:
+        """The longest time over any link of the tree, in seconds: as set, or as far as is known."""
+        set_ = self.core.config.stabilization.delay_max
+        return set_ or max(self.delay, _possible(self.slowest))
 
     @property
     def refresh_seconds(self) -> float:
@@ -96,7 +108,8 @@ class Standing(Machine):
             return stated.refresh_seconds
         size = None if self.parent else self.size
         across = self.delay_tree if self.is_on else float("inf")
-        network = network_known(self.settings, self.delay, across, size if self.is_on else None)
+        size = size if self.is_on else None
+        network = network_known(self.settings, self.delay_any, across, size)
         periods = periods_of(
             stated,
             self.settings,
@@ -108,7 +121,7 @@ class Standing(Machine):
     @property
     def timing(self) -> Timing:
         """The times that follow from the settings and delays."""
-        return Timing(self.settings, self.delay)
+        return Timing(self.settings, self.delay, self.delay_any)
 
     def renounce(self) -> None:
         """Begin anew with what links say: nothing is known of the parent there was."""
@@ -299,6 +312,8 @@ class Standing(Machine):
             size=_size(children),
             delay_up=ways[0] if ways else 0.0,
             delay_tree=self.delay_tree,
+            slowest_up=_told(self._slowest_up(children)),
+            slowest=_told(self.slowest),
             change=self.change,
         )
 
@@ -319,14 +334,20 @@ class Standing(Machine):
         across = self.timing.across
         return sorted((across(one.delay_up) + self.delay for one in children), reverse=True)
 
+    def _slowest_up(self, children: list[Beacon]) -> float:
+        """The longest time over a link at this broker or below it."""
+        return max((self.delay, *(_possible(one.slowest_up / TOLD_PER_SECOND) for one in children)))
+
     def _measure(self) -> None:
-        """How long the longest way through the tree is: the root knows, and tells."""
-        across = self.timing.across
+        """How long the longest way and link of the tree take: the root knows, and tells."""
         offer = self.offers.get(self.parent)
         if offer is not None:
-            self.delay_tree = across(offer.beacon.delay_tree)
+            self.slowest = _possible(offer.beacon.slowest / TOLD_PER_SECOND)
+            self.delay_tree = self.timing.across(offer.beacon.delay_tree)
         else:
-            self.delay_tree = across(sum(self._ways(self._children())[:2]))
+            children = self._children()
+            self.slowest = self._slowest_up(children)
+            self.delay_tree = self.timing.across(sum(self._ways(children)[:2]))
 
     # Looking
 
@@ -340,6 +361,7 @@ class Standing(Machine):
             "size": self.size,
             "delay_seconds": self.delay,
             "delay_tree_seconds": self.delay_tree,
+            "slowest_seconds": self.delay_any,
         }
 
     def state(self) -> Any:
@@ -368,3 +390,14 @@ class Standing(Machine):
 
 def _size(children: list[Beacon]) -> int:
     return min(SIZE_MAX, 1 + sum(max(1, one.size) for one in children))
+
+
+def _possible(delay: float) -> float:
+    """A delay that was measured or told; zero if it cannot have been measured."""
+    return delay if 0.0 <= delay <= 2 * DELAY_SECONDS_MAX else 0.0
+
+
+def _told(delay: float) -> int:
+    """How a delay is told, rounded up; nothing is said of what is taken for any link."""
+    possible = _possible(delay)
+    return math.ceil(round(possible * TOLD_PER_SECOND, 6)) if possible > DELAY_SECONDS_MIN else 0

@@ -31,10 +31,12 @@ class Timing(msgspec.Struct, frozen=True):
     settings: TreeSettings
     delay: float
     """The longest time that a message takes over one link, in seconds."""
+    slowest: float = 0.0
+    """The same of all links of the tree, as far as is known."""
 
     def across(self, delay_tree: float) -> float:
         """The longest way through the tree in seconds, as far as what was said can be true."""
-        longest = self.settings.depth_max * self.delay
+        longest = self.settings.depth_max * max(self.delay, self.slowest)
         return delay_tree if 0.0 <= delay_tree <= longest else longest
 
     @property

@@ -35,7 +35,9 @@ def tree_status(broker: Broker) -> TreeStatus:
     tree = broker.tree
     candidates = tuple(name for name, one in broker.neighbours.items() if not one.in_tree)
     if not tree.is_on:
-        return TreeStatus(candidates=candidates, delay_seconds=tree.delay)
+        return TreeStatus(
+            candidates=candidates, delay_seconds=tree.delay, slowest_seconds=tree.delay
+        )
     about = {**tree.report(), "protocol": tree.settings.protocol, "candidates": candidates}
     return msgspec.convert(about, TreeStatus)
 
@@ -70,9 +72,10 @@ def healing_status(tree: TreeStatus, settings: Settings) -> HealingStatus:
     """
     settings = with_periods(settings)
     is_known = tree.protocol != "off"
+    delay = max(tree.delay_seconds, tree.slowest_seconds)
     network = network_known(
         settings.tree,
-        tree.delay_seconds,
+        delay,
         tree.delay_tree_seconds if is_known else math.inf,
         tree.size if is_known and not tree.parent else None,
     )
@@ -83,7 +86,7 @@ def healing_status(tree: TreeStatus, settings: Settings) -> HealingStatus:
     return HealingStatus(
         brokers=network.brokers,
         diameter=network.diameter,
-        delay_seconds=tree.delay_seconds,
+        delay_seconds=delay,
         refresh_seconds=periods.refresh_period,
         stated_seconds=stated,
         problem=excess(stated, network, periods) if stated else "",

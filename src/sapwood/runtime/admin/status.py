@@ -130,6 +130,8 @@ class TreeStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Longest time of a message over one link of this broker, measured or as set."""
     delay_tree_seconds: float = 0.0
     """Longest way between two brokers of the tree, as the root says."""
+    slowest_seconds: float = 0.0
+    """Longest time of a message over any link of the tree, as far as is known."""
 
 
 class ChangeStatus(msgspec.Struct, frozen=True, kw_only=True):

@@ -132,7 +132,7 @@ def with_digests(flow: Flow, refresh_period: float) -> Flow:
     One goes against every edge in a period, whatever its table holds.
     """
     number_of("refresh_period", refresh_period, positive=True)
-    digests = np.ones_like(flow.traffic.edges.entries, dtype=np.float64)
+    digests = np.ones_like(flow.traffic.edges.entries, dtype=float)
     kept = replace(flow.traffic, leasing_by_edge=digests / refresh_period)
     return replace(flow, traffic=kept)
 
