@@ -70,6 +70,8 @@ class Standing(Machine):
         """Neighbours whose links are left alone: a change of the tree is under way with them."""
         self.change = ""
         """That change."""
+        self.apart: dict[str, float] = {}
+        """Neighbours off the ring of that change that tell of another root, and since when."""
         self._links = links
         self._restoration = restoration
         self._waves = waves

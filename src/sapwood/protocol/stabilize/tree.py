@@ -310,14 +310,37 @@ class Tree(Standing):
         effects: list[Effect] = []
         if self._awaits_parent():
             return effects
+        held = self._long_apart(now)
         for name in self._partners():
             if name in self.locked:
                 continue
-            if name == self.parent:
+            if name in held:
+                effects += self._links.hold_link(name, now) if self.carries(name) else []
+            elif name == self.parent:
                 effects += self._judge_parent(name, now)
             else:
                 effects += self._judge_other(name, now)
         return effects
+
+    def _long_apart(self, now: float) -> list[str]:
+        """Neighbours in the tree that tell of another root for longer than a change stops news.
+
+        A broker that is locked stands still, and may go on telling of a root that is lost. Those
+        beside it turn to another one meanwhile, and by links that they find they may be joined with
+        whoever is beyond the ring: the locked broker would close a circle. So it holds them until
+        it is free to judge again.
+        """
+        told = {name: one.beacon.root for name, one in self.offers.items() if one.is_live}
+        apart = [
+            name
+            for name in (self._partners() if self.locked else ())
+            if name not in self.locked and self._is_in_tree(name) and name in told
+            if told[name] != self.root
+        ]
+        since = {name: self.apart.get(name, now) for name in apart}
+        self.apart = {name: at if at <= now else now for name, at in since.items()}
+        patience = self.timing.lock_seconds
+        return [name for name, at in self.apart.items() if now - at >= patience]
 
     def _judge_parent(self, name: str, now: float) -> list[Effect]:
         """Ask the parent, after the link was held or if nothing has happened; then it carries."""

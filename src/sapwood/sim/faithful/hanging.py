@@ -36,14 +36,14 @@ AGAIN_SECONDS: Final = 1.0
 """How long is waited for a lock before another change is asked for."""
 
 STEP_SECONDS: Final = 0.002
-HANGS_SECONDS: Final = (5.0, 9.0, 14.0)
-"""How long a link brings nothing: longer than a deadline, than two, and than any lock lasts."""
+CHANGE_SECONDS: Final = 15.0
+"""When a change is undone: long after the root counts as lost, so that locks outlast it."""
 
-BEACON_SECONDS: Final = 0.5
-"""Time between two beacons: the root counts as lost long before a lock that hangs is over."""
+HANGS_SECONDS: Final = (18.0, 33.0)
+"""How long a link brings nothing: longer than a deadline, and than two."""
 
 LOOK_SECONDS: Final = 0.02
-CALM_SECONDS: Final = 40.0
+CALM_SECONDS: Final = 60.0
 
 
 def draw_plan(seed: int) -> Plan:
@@ -130,7 +130,7 @@ def problems_of(seed: int) -> list[str]:
 
 def run_of(seed: int) -> tuple[HangingRun, list[str]]:
     """The run of a seed, and what is wrong with it."""
-    run = HangingRun(draw_plan(seed), tree=TreeSettings(beacon_seconds=BEACON_SECONDS))
+    run = HangingRun(draw_plan(seed), tree=TreeSettings(change_seconds=CHANGE_SECONDS))
     try:
         return run, run.run()
     except RunawayError as problem:

@@ -41,6 +41,9 @@ SETTLE_SECONDS: Final = 2.0
 
 ROUTINGS: Final = ("covering", "merging", "identity", "simple", "flooding")
 FILTERS: Final = ("n >= 0", "n < 3", "n = 4", "n > 2 and n < 7", "n in (1, 5, 9)")
+SLOW_FILTERS: Final = ("n in (1, 5, 9)",)
+"""What slow clients want: they fall behind, and yet hear in time that their broker leaves."""
+
 DELAYS: Final = ((0.0, 0.0), (0.0005, 0.002), (0.001, 0.02), (0.0, 0.1))
 
 
@@ -115,7 +118,8 @@ class PlanRun:
         """Clients that go on at another broker than where they began."""
         self._random = Random(f"what happens in {plan.seed}")
         self._clients = 0
-        self._until = 0.0
+        self._until = float("inf")
+        """When nobody publishes any more."""
         self._is_starting: set[str] = set()
         self._slow: set[str] = set()
 
@@ -168,16 +172,18 @@ class PlanRun:
         session = f"C{self._clients}.1"
         random, network = self._random, self.network
         network.connect(session, broker)
-        for filter in random.sample(FILTERS, random.randint(0, 2)):
+        is_slow = random.random() < 0.2
+        for filter in random.sample(FILTERS, random.randint(0, 2)) if not is_slow else SLOW_FILTERS:
             network.subscribe(session, filter, filter)
         if self.plan.has_advertisements:
             network.advertise(session, "all", "n >= 0")
-        if random.random() < 0.2:
+        if is_slow:
             self._slow.add(session)
             for name in network.sites:
-                network.slow(session, name, random.choice((20_000.0, 100_000.0)))
+                network.slow(session, name, random.choice((100_000.0, 300_000.0)))
         at = self.kernel.now + random.uniform(0.5, 1.0)
-        self.kernel.at(at, self._act, session, random.uniform(5.0, 60.0))
+        rate = random.uniform(5.0, 10.0 if is_slow else 60.0)
+        self.kernel.at(at, self._act, session, rate)
         return session
 
     def _act(self, session: str, rate: float) -> None:

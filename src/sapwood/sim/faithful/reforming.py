@@ -30,7 +30,7 @@ from sapwood.sim.topology import random_tree
 WEIGHTS: Final[dict[Wish, float]] = {EXCHANGE: 0.4, SWAP: 0.3, PLAN: 0.1, REMOVE: 0.2}
 """How often each is wished for."""
 
-PAUSES: Final = (0.0, 0.05, 0.3, 1.0)
+PAUSES: Final = (0.05, 0.3, 1.0)
 """The longest time between two wishes, in seconds, of a run."""
 
 BROKERS_MIN: Final = 3

@@ -111,6 +111,7 @@ class Spoiler:
         tree.better_since = self._some((None, self._time(now)))
         tree.delay_tree = self._some((0.0, -1.0, 1e9, float("nan")))
         tree.kept = {name: self._time(now) for name in self._names if self._is_so()}
+        tree.apart = {name: self._time(now) for name in self._names if self._is_so()}
 
     def _spoil_offers(self, node: Node, now: float) -> None:
         tree = node.broker.tree
