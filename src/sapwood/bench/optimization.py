@@ -5,8 +5,9 @@ are read off the hops that notifications make. Each way gets the same networks, 
 publications, by seed. The static tree and the references with global knowledge need no messages:
 what they cost follows from the publications (`sapwood.sim.optimizing.replay`).
 
-The thorough size has a fifth of the printed traffic, and caches a fifth as large, so that what they
-remember reaches as far back; `PRINTED` is the printed size.
+The thorough size has fewer ticks than printed, and publications in larger batches; `PRINTED` is the
+printed size. With less traffic than printed, caches are smaller, so that what they remember reaches
+as far back.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Size(NamedTuple):
 
 PRINTED: Final = Size(SetupParameters(), 8, 1.0, 400_000, ("lmst", "lmit", "ci", "ci-stable", *OWN))
 THOROUGH: Final = PRINTED._replace(
-    parameters=SetupParameters(publication_interval=25.0, ticks=8000), traffic=0.2, steps=200_000
+    parameters=SetupParameters(ticks=14_000, batch_ticks=50.0), steps=200_000
 )
 QUICK: Final = Size(
     SetupParameters(

@@ -94,10 +94,20 @@ def demo(
         outcome = _perform(options, directory, wishes)
         found = None
         if optimize is None and brokers >= _MOVING_BROKERS and seconds >= _WITH_TREE_SECONDS:
-            from sapwood.demo.optimizing import ACT
-
-            found = _move(min(brokers, _ACT_BROKERS), directory, wishes, ACT)
+            found = _act(min(brokers, _ACT_BROKERS), directory, wishes)
         return _judge(directory, outcome, wishes, found)
+
+
+def _act(brokers: int, directory: Path, wishes: _Wishes) -> Optimized | None:
+    """A random tree makes itself cheaper, if the machine is not too busy for that."""
+    from sapwood.demo.optimizing import ACT
+    from sapwood.errors import DemoError
+
+    try:
+        return _move(brokers, directory, wishes, ACT)
+    except DemoError as problem:
+        notice(f"the tree has not changed by itself: {problem}")
+        return None
 
 
 def _move(brokers: int, directory: Path, wishes: _Wishes, pace: Pace) -> Optimized:

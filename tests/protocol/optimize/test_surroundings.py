@@ -99,6 +99,21 @@ def test_the_answer_is_remembered() -> None:
     assert surroundings.may_ask("a", "b", 0.0)
 
 
+def test_an_old_answer_is_asked_for_again_before_a_swap() -> None:
+    """A fault may have spoilt it: in the joint swarm (seed 5051) it moved links, one by one."""
+    middle = Middle()
+    middle.hear()
+    surroundings = middle.broker.surroundings
+    surroundings.ask("a", "b", 0.0)
+    middle.tell("a", LinkCost(1, "b", 4.0))
+    assert surroundings.confirm("a", "b", 80.0) is None
+    asked = surroundings.confirm("a", "b", 81.0)
+    assert asked == [Send("a", LinkProbe(2, "b", ("sapwood://x:1",)))]
+    assert surroundings.confirm("b", "a", 81.0) == [], "it is being asked"
+    middle.tell("a", LinkCost(2, "b", error="it cannot be dialled"))
+    assert surroundings.confirm("a", "b", 82.0) is None, "nobody knows better"
+
+
 def test_who_can_dial_the_other_is_asked() -> None:
     middle = Middle()
     middle.hear("a")

@@ -76,6 +76,15 @@ def test_both_others_are_asked_and_then_the_exchange_begins() -> None:
     assert middle.broker.swapping.gain_predicted == found.gain
 
 
+def test_links_without_a_cost_are_left_alone() -> None:
+    """Costs are given, and the one of b is missing."""
+    middle = measured(link_costs=(("a", 5.0), ("c", 1.0)))
+    told = [one for one in said(middle.wait(60.0)) if isinstance(one, Send)]
+    assert told == []
+    assert middle.broker.swapping.decisions == []
+    assert middle.broker.swapping.considered is None
+
+
 @pytest.mark.parametrize("source", ["a", "b"])
 def test_if_one_refuses_both_are_told_and_it_is_left_for_longer_each_time(source: str) -> None:
     middle, _ = proposing()

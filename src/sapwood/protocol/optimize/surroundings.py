@@ -49,6 +49,9 @@ PROBES_MAX: Final = 32
 FAILED_PERIODS: Final = 16
 """How many periods nobody is asked again about a link that could not be measured."""
 
+CONFIRMED_PERIODS: Final = 8
+"""How many periods after an answer a swap is proposed by it; later it is asked again."""
+
 RESERVED_PERIODS: Final = 4
 """How many periods room is kept for whoever has paid for it: it asks again in the next one."""
 
@@ -346,6 +349,19 @@ class Surroundings(Machine):
         if pair in self.failed and not is_due(self.failed[pair], now, lasts):
             return False
         return all(_pair(one.asked, one.target) != pair for one in self.probing.values())
+
+    def confirm(self, one: str, other: str, now: float) -> list[Effect] | None:
+        """Ask again before a swap if the answer is old: a fault may have spoilt it; else None.
+
+        Nothing is asked twice at a time, nor if it could not be answered lately.
+        """
+        pair = _pair(one, other)
+        known, lasts = self.heard.get(pair), CONFIRMED_PERIODS * self.settings.period_seconds
+        if known is not None and 0 <= now - known.at <= lasts:
+            return None
+        if any(_pair(asked.asked, asked.target) == pair for asked in self.probing.values()):
+            return []
+        return self.ask(one, other, now) if self.may_ask(one, other, now) else None
 
     def ask(self, one: str, other: str, now: float) -> list[Effect]:
         """Ask one of two neighbours what a link between them would cost: who can dial the other."""

@@ -208,9 +208,11 @@ class Swapping(Aftermath):
                 break
             if self._surroundings.may_ask(one, other, now):
                 effects += self._surroundings.ask(one, other, now)
-        if found.best is None:
+        best = found.best
+        if best is None:
             return effects
-        return [*effects, *self._propose(found.best, now)]
+        asked = self._surroundings.confirm(best.mover, best.onto, now)
+        return [*effects, *(self._propose(best, now) if asked is None else asked)]
 
     def _view(self, now: float) -> View | None:
         """What is known now; None if too much of the traffic was not counted."""
