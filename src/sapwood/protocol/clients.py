@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Final, NamedTuple
 
 from sapwood.filters.filter import Filter
@@ -135,6 +136,14 @@ class Clients:
     def standing(self, client: str, kind: str, entry_id: str) -> ClientEntry | None:
         """What a client claims under an id now."""
         return self._claims.get(client, {}).get((kind, entry_id))
+
+    def count(self, client: str) -> int:
+        """How much a client claims."""
+        return len(self._claims.get(client, {}))
+
+    def some_claims(self, client: str, count: int) -> list[tuple[str, str]]:
+        """Kind and id of some of what a client claims."""
+        return list(islice(self._claims.get(client, {}), count))
 
     def claims(self, client: str, kind: str) -> dict[str, Filter]:
         """All a client claims of one kind, by id."""

@@ -8,13 +8,14 @@ says waits behind them.
 from __future__ import annotations
 
 from sapwood.errors import SapwoodError
+from sapwood.protocol.clients import SUBSCRIBED
 from sapwood.protocol.drops import Drop
 from sapwood.protocol.effects import Dismiss, Effect, Send
 from sapwood.protocol.events import ControlReceived
 from sapwood.protocol.faults import RequestLostError
 from sapwood.protocol.machine import MessageHandler
 from sapwood.protocol.members import Members
-from sapwood.protocol.messages import CODEC, Message, Refused
+from sapwood.protocol.messages import CODEC, Message, Refused, Unadvertise, Unsubscribe
 from sapwood.protocol.reconfigure.asking import ChangeTree
 from sapwood.protocol.reconfigure.turning import OVER_CANDIDATES, Turning
 from sapwood.protocol.turns import Turns
@@ -96,6 +97,15 @@ class Control(Members):
         """Take all messages that wait, whatever that costs: this broker is about to leave."""
         effects: list[Effect] = []
         for client, message in self.turns.take_all():
+            effects += self._handled(client, message, now)
+        return effects
+
+    def end_claims(self, client: str, count: int, now: float) -> list[Effect]:
+        """End some of what a client claims that is gone (``link.farewells``)."""
+        effects = self.turns.client_down(client, now)
+        for kind, entry_id in self.clients.some_claims(client, count):
+            own = entry_id.removeprefix(f"{client}/")
+            message = Unsubscribe(own) if kind == SUBSCRIBED else Unadvertise(own)
             effects += self._handled(client, message, now)
         return effects
 

@@ -28,14 +28,10 @@ from sapwood.protocol.link.checking import Checking
 from sapwood.protocol.link.credit import Credit
 from sapwood.protocol.link.dialing import Dialing
 from sapwood.protocol.link.ending import Ending
+from sapwood.protocol.link.farewells import Farewells
 from sapwood.protocol.link.flow import Flow
 from sapwood.protocol.link.handing import HandingOver
-from sapwood.protocol.link.handshake import (
-    PROTOCOL,
-    Ack,
-    Goodbye,
-    LinkMessage,
-)
+from sapwood.protocol.link.handshake import PROTOCOL, Ack, Goodbye, LinkMessage
 from sapwood.protocol.link.hearing import hear
 from sapwood.protocol.link.keepalive import Keepalive
 from sapwood.protocol.link.line import Frames, Line, lone_ack
@@ -121,6 +117,7 @@ class Node:
         self.ending = Ending(self)
         self.orders = Orders(self)
         self.overflow = Overflow(self)
+        self.farewells = Farewells(self)
         self.checking = Checking(self)
         self.handing: HandingOver | None = None
         """How the clients go to a neighbour, before the end."""
@@ -231,11 +228,13 @@ class Node:
         self.membership.forget_everything()
         for part in (self.flow, self.overflow, self.keepalive, self.admission, self.dialing):
             part.forget_everything()
+        self.farewells.forget_everything()
 
     @property
     def kept_clients(self) -> tuple[str, ...]:
-        """The durable subscriptions, as clients that have no peer."""
-        return () if self.durability is None else self.durability.mailboxes.clients
+        """Clients that have no peer: durable subscriptions, and those not forgotten yet."""
+        durable = () if self.durability is None else self.durability.mailboxes.clients
+        return (*durable, *self.farewells.leaving)
 
     @property
     def is_stopping(self) -> bool:
@@ -266,6 +265,7 @@ class Node:
             self.admission.next_at,
             self.dialing.next_at,
             self.ending.next_at,
+            self.farewells.next_at,
             None if self.durability is None else self.durability.next_at,
         ):
             if at is not None and at < first:
@@ -544,7 +544,8 @@ class Node:
 
     def _tick(self, event: Tick, now: float) -> None:
         self._do_guarded(self._acknowledge_due, now)
-        for part in (self.keepalive, self.admission, self.dialing, self.durability):
+        parts = (self.keepalive, self.admission, self.dialing, self.farewells, self.durability)
+        for part in parts:
             if part is not None:
                 self._do_guarded(part.tick, now)
         congested = tuple(self.flow.congested)

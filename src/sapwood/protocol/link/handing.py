@@ -141,6 +141,7 @@ class HandingOver:
         if self.stage is not Stage.ASKED or effect.change != self.change:
             return
         self.stage = Stage.HANDING
+        node.farewells.end_all(now)
         node.carry_out(node.broker.finish_turns(now), now)
         neighbour = node.peers.get(self.neighbour)
         if neighbour is not None:

@@ -19,7 +19,6 @@ from sapwood.protocol.events import (
     ClientArrived,
     ClientAway,
     ClientBack,
-    ClientDown,
     ClientHandedOver,
     ClientUp,
     LinkDown,
@@ -184,6 +183,7 @@ class Membership:
             if node.config.recording:
                 node.do(ClientOrder(peer.name, order))
                 peer.claimed_again = set() if had_stream else None
+            node.farewells.came(peer.name, now)
             node.bring(ClientUp(peer.name, peer.features), now)
             if peer.has_moved:
                 node.bring(ClientArrived(peer.name, peer.streams), now)
@@ -561,10 +561,7 @@ class Membership:
         Nothing was owed to it while its stream was kept in vain, and by now it may have said the
         same to another broker.
         """
-        node = self._node
-        node.bring(ClientDown(peer.name), now, recorded_at=since)
-        if node.config.recording:
-            node.do(ClientOrder(peer.name, None))
+        self._node.farewells.begin(peer.name, since, now)
 
     def remember(self) -> None:
         """Keep for the next start who the neighbours are."""

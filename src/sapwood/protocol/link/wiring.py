@@ -16,6 +16,7 @@ from sapwood.protocol.link.admission import Admission
 from sapwood.protocol.link.credit import Credit
 from sapwood.protocol.link.dialing import Dialing
 from sapwood.protocol.link.ending import Ending
+from sapwood.protocol.link.farewells import Farewells
 from sapwood.protocol.link.flow import Flow
 from sapwood.protocol.link.keepalive import Keepalive
 from sapwood.protocol.link.membership import Membership
@@ -31,6 +32,7 @@ PARTS: Final[dict[str, type]] = {
     "admission": Admission,
     "dialing": Dialing,
     "ending": Ending,
+    "farewells": Farewells,
     "keepalive": Keepalive,
     "credit": Credit,
     "membership": Membership,
@@ -49,6 +51,8 @@ def wiring_problems(node: Node) -> Iterator[str]:
         part = getattr(node, name)
         if type(part) is not kind or vars(part).get("_node") is not node:
             yield f"{name} is {part!r}"
+    if type(node.farewells) is Farewells and type(node.farewells.leaving) is not dict:
+        yield f"those who leave are {node.farewells.leaving!r}"
     durability: object = node.durability
     is_right = type(durability) is Durability if node.config.durability.is_on else not durability
     if not is_right:
