@@ -18,9 +18,7 @@ def test_a_seed_has_one_script() -> None:
     one, other = script_of(SCENARIO, 3), script_of(SCENARIO, 3)
     assert one == other
     assert one.actions != script_of(SCENARIO, 4).actions
-    assert all(
-        first.at <= then.at for first, then in zip(one.actions, one.actions[1:], strict=False)
-    )
+    assert [each.at for each in one.actions] == sorted(each.at for each in one.actions)
 
 
 @pytest.mark.slow
@@ -33,9 +31,7 @@ def test_what_is_played_is_what_is_in_the_trace(tmp_path: Path) -> None:
     assert (seen.published, seen.notifications) == (published, published)
 
 
-def test_the_simulation_is_of_about_as_many() -> None:
-    """Its random numbers are drawn in another order, so it is not the same script."""
+def test_a_simulation_of_the_seed_publishes_the_same() -> None:
     result = Simulation(SCENARIO, 3, check=False, digest=False).run()
     script = script_of(SCENARIO, 3)
-    published = sum(one.kind is ActionKind.PUBLISH for one in script.actions)
-    assert result.published == pytest.approx(published, rel=0.5)
+    assert result.published == sum(one.kind is ActionKind.PUBLISH for one in script.actions)
