@@ -41,6 +41,10 @@ PUBLICATIONS_MIN: Final = 4000
 SECONDS_MIN: Final = 2 * LIFETIME
 """So long it goes on at least, and until so many publications are counted."""
 
+RARE: Final = (
+    "when a class that nobody wanted for a moment is wanted again, everybody is told: so seldom, and "
+    "so many messages, that the interval of a few runs says little"
+)
 SIZES: Final = (100, 1000, 10_000, 100_000)
 BEYOND: Final = 1_000_000
 INTERNET: Final = 1e9
@@ -86,11 +90,14 @@ def _measure(parameters: Parameters, seed: int) -> Iterator[Observation]:
 
 
 def _judge(curves: Curves) -> list[Claim]:
-    claims = [
-        within_interval("scale", f"flow / formula over all sizes, {line}", point, 1.0)
-        for line in curves.lines("flow / formula")
-        for point in [curves.at("flow / formula", line)]
-    ]
+    claims = []
+    for line in curves.lines("flow / formula"):
+        point = curves.at("flow / formula", line)
+        text = f"flow / formula over all sizes, {line}"
+        claim = within_interval("scale", text, point, 1.0)
+        if line.startswith("changes"):
+            claim = not_judged("scale", text, 1.0, RARE, claim.value)
+        claims.append(claim)
     line = curves.line("notifications", f"{GROWING}, formula")
     slope, _, straight = fit([(math.log10(one.x), one.mean) for one in line])
     text = "notifications a broker carries grow with the logarithm of the network"
