@@ -42,8 +42,8 @@ SECONDS_MIN: Final = 2 * LIFETIME
 """So long it goes on at least, and until so many publications are counted."""
 
 RARE: Final = (
-    "when a class that nobody wanted for a moment is wanted again, everybody is told: so seldom, and "
-    "so many messages, that the interval of a few runs says little"
+    "when a class that nobody wanted for a moment is wanted again, everybody is told: so seldom, "
+    "and so many messages, that the interval of a few runs says little"
 )
 SIZES: Final = (100, 1000, 10_000, 100_000)
 BEYOND: Final = 1_000_000
@@ -91,11 +91,11 @@ def _measure(parameters: Parameters, seed: int) -> Iterator[Observation]:
 
 def _judge(curves: Curves) -> list[Claim]:
     claims = []
-    for line in curves.lines("flow / formula"):
-        point = curves.at("flow / formula", line)
-        text = f"flow / formula over all sizes, {line}"
+    for name in curves.lines("flow / formula"):
+        point = curves.at("flow / formula", name)
+        text = f"flow / formula over all sizes, {name}"
         claim = within_interval("scale", text, point, 1.0)
-        if line.startswith("changes"):
+        if name.startswith("changes"):
             claim = not_judged("scale", text, 1.0, RARE, claim.value)
         claims.append(claim)
     line = curves.line("notifications", f"{GROWING}, formula")
