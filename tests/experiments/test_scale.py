@@ -17,6 +17,6 @@ from sapwood.experiments.scale import EXPERIMENTS
 @pytest.mark.timeout(300)
 def test_flow_and_formula_agree_on_a_thousand_brokers() -> None:
     points = [{"brokers": 100}, {"brokers": 1000}]
-    one = dataclasses.replace(SCALE, quick=SCALE.quick._replace(points=points, runs=1))
+    one = dataclasses.replace(SCALE, quick=SCALE.quick._replace(points=points, runs=3))
     claims = SCALE.judge(curves_of(samples_here(one)))
     assert [claim for claim in claims if claim.verdict == DIFFERS] == []

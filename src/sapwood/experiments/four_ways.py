@@ -71,7 +71,7 @@ def _measure(parameters: Parameters, seed: int) -> Iterator[Observation]:
     result = Simulation(scenario, seed, check=False, digest=False).run()
     found[EXACT] = result.notification_hops / result.published
     flow = traffic(rates, routing, seconds=FLOW_SECONDS, seed=seed).traffic
-    found[FLOW] = flow.notifications / PUBLICATIONS
+    found[FLOW] = flow.notifications / float(flow.published.sum())
     found[FORMULA] = predict(rates, routing).notifications / PUBLICATIONS
     for way, links in found.items():
         yield Observation("links", f"{routing}, {way}", 0.0, links)

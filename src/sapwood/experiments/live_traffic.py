@@ -10,12 +10,12 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
-from random import Random
 from typing import Any, NamedTuple
 
 from sapwood.protocol.tree import Topology
 from sapwood.runtime.client import Bus, connect
 from sapwood.runtime.local.local_network import LocalNetwork
+from sapwood.sim.run import Simulation
 from sapwood.sim.scenario import Scenario
 from sapwood.sim.workloads.action import Action, ActionKind
 from sapwood.trace import read
@@ -39,11 +39,9 @@ class Carried(NamedTuple):
 
 
 def script_of(scenario: Scenario, seed: int) -> Script:
-    """What clients do under a seed."""
-    random = Random(f"{scenario.name} {seed}")
-    topology = scenario.topology.build(random)
-    actions = list(scenario.clients(topology).actions(random, scenario.duration))
-    return Script(topology, actions, scenario.duration)
+    """What clients do under a seed: just what they do in a simulation of it."""
+    simulation = Simulation(scenario, seed, check=False, digest=False)
+    return Script(simulation.topology, list(simulation.actions()), scenario.duration)
 
 
 def play(script: Script, routing: str, trace: Path) -> Carried:

@@ -177,13 +177,17 @@ class Simulation:
 
     def run(self, progress: Callable[[float], None] | None = None) -> Result:
         """Let everything happen, or as much as is correct; what it came to."""
-        workload = self.scenario.clients(self.topology)
         if self.stabilizing is not None:
             self.stabilizing.begin()
-        self._schedule(workload.actions(self._random, self.scenario.duration), progress)
+        self._schedule(self.actions(), progress)
         with suppress(ViolationFound):  # it is in the verdict
             self._finish()
         return self._result()
+
+    def actions(self) -> Iterator[Action]:
+        """What clients do in this run, in the order of time; drawn once, as it is asked for."""
+        workload = self.scenario.clients(self.topology)
+        return workload.actions(self._random, self.scenario.duration)
 
     def _finish(self) -> None:
         """Run until all is quiet, and then long enough for the checkers to judge all of it."""

@@ -35,6 +35,7 @@ def test_slow_changes_go_over_in_steps() -> None:
         ({"brokers": 4}, "brokers"),
         ({"publication_interval": 0.0}, "publication_interval"),
         ({"reassignment_interval": -1.0}, "reassignment_interval"),
+        ({"locality": 1.5}, "locality"),
         ({"slow": (5, 1)}, "slow"),
         ({"slow": (1, 5), "changes": (3,)}, "slow"),
         ({"changes": (9_999_999,)}, "changes"),
@@ -43,3 +44,28 @@ def test_slow_changes_go_over_in_steps() -> None:
 def test_impossible_set_ups_are_refused(changes: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         SetupParameters(**changes)  # type: ignore[arg-type]
+
+
+def mean_distance(locality: float) -> float:
+    """From publishers to their subscribers, in the mean over a few draws."""
+    total = count = 0.0
+    for seed in range(3):
+        course = small(seed, locality=locality)
+        prices = course.prices_at(0)
+        for stay in course.jobs_at(0):
+            first, *others = (prices.at(name) for name in stay.places)
+            total += sum(float(prices.links[first, other]) for other in others)
+            count += len(others)
+    return total / count
+
+
+def test_subscribers_are_close_to_their_publisher_where_there_is_locality() -> None:
+    assert mean_distance(1.0) < 0.8 * mean_distance(0.0)
+
+
+def test_the_largest_costs_only_scale_what_is_drawn() -> None:
+    one = small(3)
+    other = small(3, communication_max=0.0, processing_max=20.0)
+    assert one.stays == other.stays
+    assert not other.draws[0].links.any()
+    assert other.draws[0].processing == pytest.approx(2 * one.draws[0].processing)
