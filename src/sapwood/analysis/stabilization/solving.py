@@ -116,6 +116,8 @@ def refresh_within(seconds: float, network: Network, periods: Periods) -> float:
     if not least < longest or "off" in (periods.refresh, periods.tree) or _is_leased(periods):
         return longest
     first, last = (_refreshed(one, network, periods) for one in (least, longest))
+    if not (math.isfinite(first) and math.isfinite(last)):  # a delay that cannot be
+        return longest
     slope = (last - first) / (longest - least)
     return min(longest, max(least, least + (seconds - first) / slope))
 
