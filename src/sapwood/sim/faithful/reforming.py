@@ -19,7 +19,7 @@ from random import Random
 from typing import Final
 
 from sapwood.protocol.reconfigure.asking import EXCHANGE, PLAN, REMOVE, SWAP, Wish
-from sapwood.protocol.reconfigure.messages import COMPLETED
+from sapwood.protocol.reconfigure.messages import COMPLETED, REFUSED
 from sapwood.protocol.tree import Link
 from sapwood.sim.faithful import leaving
 from sapwood.sim.faithful.swarm import RunawayError
@@ -110,8 +110,7 @@ class ReformRun(leaving.PlanRun):
 
     def _follow(self, name: str) -> None:
         """A broker is to leave: it comes back when it has, and gets clients; it may also stay."""
-        answers = [one for client in self.network.clients.values() for one in client.changed]
-        is_answered = len(answers) >= self.asked.total()
+        is_answered = len(self.answers) >= self.asked.total()
         if name not in self.network.nodes:
             self.removals += 1
             self.kernel.at(self.kernel.now + self._random.uniform(0.5, 2.0), self._restart, name)
@@ -122,9 +121,10 @@ class ReformRun(leaving.PlanRun):
 
     @property
     def answers(self) -> list[str]:
-        """How wishes ended."""
+        """How wishes ended; one that was made before the client had found its broker is refused."""
         clients = self.network.clients.values()
-        return [answer.outcome for one in clients for answer in one.changed]
+        answers = [answer.outcome for one in clients for answer in one.changed]
+        return [*answers, *(REFUSED for one in clients for _ in one.refused)]
 
     @property
     def steps(self) -> int:
@@ -137,7 +137,7 @@ class ReformRun(leaving.PlanRun):
         self.network.driver.run_until(
             lambda: len(self.answers) >= self.asked.total(), ANSWER_SECONDS
         )
-        if len(self.answers) != self.asked.total():
+        if len(self.answers) < self.asked.total():
             yield f"{self.asked.total()} wishes, {len(self.answers)} answered"
         for name, node in self.network.nodes.items():
             if node.broker.turning.ring is not None:
