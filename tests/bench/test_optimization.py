@@ -64,7 +64,7 @@ def test_situations_differ_in_what_moves() -> None:
     size = optimization.THOROUGH
     assert parameters_for(size, "jobs move").reassignment_interval == 2500
     anew = parameters_for(size, "all anew")
-    assert anew.changes == (4000,)
+    assert anew.changes == (size.parameters.ticks // 2,)
     assert anew.reassignment_interval == float("inf")
 
 
