@@ -220,6 +220,7 @@ class Killing:
         """Kill so many times, and let everything be delivered in the end."""
         with self.network:
             self.play(lambda: self._kill(kills))
+        self.write_trace()
         return self.killed()
 
     def play(self, disturb: Callable[[], object]) -> None:
@@ -239,7 +240,6 @@ class Killing:
         finally:
             for client in everybody:
                 client.kill()
-        self._write_trace()
 
     def killed(self) -> Killed:
         """What the run came to."""
@@ -299,7 +299,7 @@ class Killing:
 
     # The trace of the clients
 
-    def _write_trace(self) -> None:
+    def write_trace(self) -> None:
         """What clients have written down, as rows: what may be expected is what was confirmed.
 
         What was offered and not confirmed, since its publisher was killed, may have come or not:

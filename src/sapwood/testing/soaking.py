@@ -89,6 +89,7 @@ class Soak:
             idle = max(self.looks[0].resident.values())
             self.killing.play(lambda: self._disturb_for(60.0 * minutes))
             self._look()
+        self.killing.write_trace()
         killed = self.killing.killed()
         verdict = check(read(self.killing.clients_trace))
         problems = (

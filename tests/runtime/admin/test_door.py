@@ -124,3 +124,14 @@ def test_passwords_that_wait_are_few() -> None:
         return sorted(one.status_code for one in found if one is not None)
 
     assert run(check()) == [401] * WAITING_MAX + [503] * 2
+
+
+@pytest.mark.parametrize(
+    ("address", "method", "expected"),
+    [(LOCAL, "DELETE", 200), (PUBLIC, "GET", 200), (PUBLIC, "DELETE", 403), (PUBLIC, "POST", 403)],
+)
+def test_without_accounts_nothing_is_changed_from_elsewhere(
+    address: Address, method: str, expected: int
+) -> None:
+    asked = request(method, host=f"{address.host}:1")
+    assert status(door(address, accounts=None), asked, "durable") == expected

@@ -3,7 +3,8 @@
 A browser on the same machine can be made to ask by any page it shows, under a name that leads here
 (DNS rebinding) or across sites; so a request must be for a name that is known, and a change must
 not come from another site. Where there are accounts, whoever changes something logs in, and so does
-whoever asks from elsewhere: HTTP Basic, with the name of an account and its secret. Whether the
+whoever asks from elsewhere: HTTP Basic, with the name of an account and its secret. Where there are
+none, nothing can be changed but on this machine. Whether the
 endpoint is up (``/healthz``) and the broker takes part (``/readyz``) is told to anybody.
 """
 
@@ -65,6 +66,9 @@ class Door:
         if is_change and origin is not None and not self._is_known(origin):
             return PlainTextResponse("a page of another site may not do this\n", status_code=403)
         accounts = self._accounts()
+        if accounts is None and is_change and not self._is_local:
+            text = "whoever changes something from elsewhere needs an account; set accounts\n"
+            return PlainTextResponse(text, status_code=403)
         if accounts is None or (self._is_local and not is_change):
             return None
         who = await self._who(accounts, request.headers.get("authorization", ""))
