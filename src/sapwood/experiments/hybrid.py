@@ -296,7 +296,7 @@ EXPERIMENTS: Final = (
         "by the functions that real brokers decide with. Straight lines between the printed rates. "
         "Quick: fewer runs.",
         quick=Size(({"scale": 1.0},), 4, 0.5),
-        full=Size(({"scale": 1.0},), 1000, 30.0, is_printed=True),
+        full=Size(({"scale": 1.0},), 1000, 3.0, is_printed=True),
         measure=_over_time,
         judge=_judge_simulated,
         figures=(
