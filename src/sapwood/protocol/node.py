@@ -544,8 +544,7 @@ class Node:
 
     def _tick(self, event: Tick, now: float) -> None:
         self._do_guarded(self._acknowledge_due, now)
-        parts = (self.keepalive, self.admission, self.dialing, self.farewells, self.durability)
-        for part in parts:
+        for part in (self.keepalive, self.admission, self.dialing, self.farewells, self.durability):
             if part is not None:
                 self._do_guarded(part.tick, now)
         congested = tuple(self.flow.congested)

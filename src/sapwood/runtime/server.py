@@ -92,9 +92,8 @@ class Server:
         self.accounts = read_accounts(settings.accounts)
         self._data = DataDirectory(settings, lambda text: tell(f"broker {settings.id}: {text}"))
         session = self._data.next_session()
-        self._journal = make_journal(
-            settings, self._journal_synced, self._journal_fetched, self._journal_failed
-        )
+        told = (lambda at: self._bring(Synced(at)), lambda *page: self._bring(Fetched(*page)))
+        self._journal = make_journal(settings, *told, self._journal_failed)
         self.failure: JournalError | None = None
         """Why this broker cannot go on, if so."""
         self.node = self._new_node(session)
@@ -255,15 +254,8 @@ class Server:
         journal = () if self._journal is None else self._journal.open()
         return Node(self._config(session), Random(), secrets.token_hex, journal=journal)
 
-    def _journal_synced(self, position: int) -> None:
+    def _bring(self, event: Synced | Fetched) -> None:
         """Called from the thread of the journal."""
-        self._bring_soon(Synced(position))
-
-    def _journal_fetched(self, request: int, data: bytes) -> None:
-        """The same."""
-        self._bring_soon(Fetched(request, data))
-
-    def _bring_soon(self, event: Synced | Fetched) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody is told any more
             self._loop.call_soon_threadsafe(self.driver.bring, event)
 
