@@ -74,6 +74,7 @@ class Peer:
         "features",
         "former",
         "frames_in",
+        "frames_in_at_silence",
         "frames_out",
         "frames_seen",
         "given_up_seen",
@@ -90,7 +91,6 @@ class Peer:
         "line",
         "lost_there",
         "mark",
-        "moved_at_silence",
         "name",
         "order",
         "progress_at",
@@ -154,8 +154,8 @@ class Peer:
         """How many frames had come, or were acknowledged, when a connection last ended because
         what came over it, or what was sent, made no sense; -1: never."""
         self.given_up_seen = self.frames_in = self.frames_out = self.bytes_in = self.bytes_out = 0
-        self.moved_at_silence = 0
-        """How many had come, and were acknowledged, when tables were last missed."""
+        self.frames_in_at_silence = 0
+        """How many had come when tables were last missed."""
         self.frames_seen = 0
         """Of those that came: how many when it was last looked whether there are any."""
 
@@ -175,7 +175,7 @@ class Peer:
         self.broken_in = self.broken_out = -1
         self.given_up_seen = self.frames_in = self.frames_out = 0
         self.bytes_in = self.bytes_out = 0
-        self.frames_seen = self.moved_at_silence = 0
+        self.frames_seen = self.frames_in_at_silence = 0
 
     @property
     def is_untouched(self) -> bool:
@@ -207,6 +207,7 @@ PEER_KINDS: Final[Kinds] = {
     "features": TEXTS,
     "former": COUNT,
     "frames_in": COUNT,
+    "frames_in_at_silence": COUNT,
     "frames_out": COUNT,
     "frames_seen": COUNT,
     "given_up_seen": COUNT,
@@ -223,7 +224,6 @@ PEER_KINDS: Final[Kinds] = {
     "line": (Line, NOTHING),
     "lost_there": COUNT,
     "mark": (JournalMark, NOTHING),
-    "moved_at_silence": COUNT,
     "name": TEXT,
     "order": COUNT,
     "progress_at": TIME,
