@@ -468,27 +468,20 @@ class Membership:
     def reset(self, effect: ResetStream, now: float) -> None:
         """Let a stream begin anew that does not bring what it has to; what it had is reported.
 
-        As long as it brings anything at all, or takes what waits for it, that may still be on its
-        way: the stream is slow, not wrong. Somebody may be without credit because the
-        acknowledgement that has it is behind what trickles there. Only after many times it is not
-        believed any more.
+        As long as it brings anything at all, or takes what waits for it (with its credit perhaps
+        behind that), it is slow, not wrong. Only after many times it is not believed any more.
         """
         peer = self._node.peers.get(effect.peer)
         if peer is None or peer.line is None:
             return
         came, peer.frames_in_at_silence = peer.frames_in_at_silence, peer.frames_in
-        is_slow = came != peer.frames_in or bool(peer.holders) or self._is_draining(peer, now)
+        is_slow = came != peer.frames_in or bool(peer.holders) or _is_draining(peer, now)
         if is_slow and effect.times < EXCUSES_MAX:
             return
         self._node.counts["streams_reset"] += 1
         if not peer.is_client and peer.in_tree:
             self._node.bring(NotificationsMissed(peer.name, 0), now)
         self.remove(peer, Goodbye(SILENT, effect.reason), now)
-
-    def _is_draining(self, peer: Peer, now: float) -> bool:
-        """Whether a peer takes what waits for it, however slowly."""
-        since_progress = now - past(peer.progress_at, now)
-        return peer.channel.buffered > 0 and since_progress <= self._node.config.link.slow_seconds
 
     def tick(self, now: float) -> None:
         """Let those go who have been away for too long, or whose control messages overran.
@@ -596,3 +589,9 @@ def _phase(number: int) -> float:
 def _outlives_sessions(data: bytes) -> bool:
     """Whether a control message for one session of a neighbour is for the next one, too."""
     return isinstance(CODEC.decode(data[HEADER_SIZE:]), Missed | ClientMoved | ClientsAt)
+
+
+def _is_draining(peer: Peer, now: float) -> bool:
+    """Whether a peer takes what waits for it, however slowly."""
+    patience = 0.0 if peer.line is None else peer.line.silence
+    return peer.channel.buffered > 0 and now - past(peer.progress_at, now) <= patience
