@@ -139,6 +139,7 @@ class ReformRun(leaving.PlanRun):
         )
         if len(self.answers) < self.asked.total():
             yield f"{self.asked.total()} wishes, {len(self.answers)} answered"
+        self.network.driver.run_until(self.network.has_no_waves, leaving.REST_SECONDS)
         for name, node in self.network.nodes.items():
             if node.broker.turning.ring is not None:
                 yield f"{name} is still locked by {node.broker.turning.ring.change}"
