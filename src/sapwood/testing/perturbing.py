@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import enum
 import math
+import re
 import types
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -55,6 +56,9 @@ CODE: Final = (
     partial,
 )
 """What is not state."""
+
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
+"""Where an object is in memory: another place each time that something is done again."""
 
 INDEXES: Final = (MatchIndex, SharedIndex)
 """Changed through their methods: a wrong number in their memory ends the process."""
@@ -343,7 +347,7 @@ _CONTENTS: Final[Mapping[Any, Callable[[Any, Random], str | None]]] = {
 
 
 def _short(value: object) -> str:
-    text = repr(value)
+    text = _ADDRESS.sub("", repr(value))
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
