@@ -33,9 +33,9 @@ from sapwood.protocol.faults import FAULTS
 from sapwood.protocol.link.handshake import COUNT_MAX, LINK_CODEC, NEVER, Ack, Check, GivenUp
 from sapwood.protocol.link.spool import FrameRun, MemorySpool, Spool, without_first
 
-ACK_FRAMES: Final = 1024
-"""Frames after which an acknowledgement is due at once: a stream that flows is acknowledged by
-credit, and one that trickles by time; each acknowledgement costs both sides a system call."""
+ACK_FRAMES: Final = 64
+"""Frames after which an acknowledgement is due at once. With fewer acknowledgements somebody with a
+small window would wait for credit."""
 
 _KEPT_SHARE: Final = 7 / 8
 """How full the buffer is after notifications were given up: not each one makes room anew."""
