@@ -149,9 +149,9 @@ def test_what_brokers_say_of_the_cost_is_the_cost() -> None:
 
 @pytest.mark.slow
 def test_the_gain_that_is_seen_is_the_one_that_was_predicted() -> None:
-    """But where others have moved links meanwhile: what that gains is seen, too."""
-    net = Static(2, 14)
-    net.run(700.0)
+    """With one swap at a time: what another one gains there meanwhile would be seen, too."""
+    net = Static(2, 14, per_round=1, changes_per_minute=0.5, changes_burst=1)
+    net.run(900.0)
     decisions = [
         one
         for broker in net.network.brokers.values()
@@ -159,12 +159,8 @@ def test_the_gain_that_is_seen_is_the_one_that_was_predicted() -> None:
         if one.gain_seen is not None
     ]
     assert len(decisions) > 3
-    as_predicted = [
-        one
-        for one in decisions
-        if one.gain_seen == pytest.approx(one.gain, abs=6 * one.sigma + 1.0)
-    ]
-    assert len(as_predicted) >= 0.8 * len(decisions)
+    for one in decisions:
+        assert one.gain_seen == pytest.approx(one.gain, abs=6 * one.sigma + 1.0)
 
 
 @pytest.mark.slow

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from sapwood.sim.seeds import SHOWN_MAX, Seeds
@@ -54,3 +56,13 @@ def test_a_seed_that_raises_is_a_failure_and_the_others_are_checked() -> None:
     one, other = SEEDS._replace(problems_of=raising).failures([1, 2, 3])
     assert "raised: RuntimeError: stuck\n  again: python -m odd --seed 1" in one
     assert other.startswith("seed 3 ")
+
+
+def test_what_happened_is_counted_over_all_seeds(capsys: pytest.CaptureFixture[str]) -> None:
+    def counted(seed: int, tally: Counter[str]) -> list[str]:
+        tally["summed up"] += seed
+        return odd(seed)
+
+    said = "{summed up} in all, {nothing} of nothing"
+    assert SEEDS.main_counting(counted, said, ["--seed", "2", "--count", "2"]) == 1
+    assert capsys.readouterr().err == "2 seeds, 1 with problems\n5 in all, 0 of nothing\n"

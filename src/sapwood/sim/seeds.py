@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -61,3 +62,15 @@ class Seeds(NamedTuple):
             sys.stdout.flush()
         sys.stderr.write(f"{options.count} seeds, {wrong} with problems\n")
         return 1 if wrong else 0
+
+    def main_counting(
+        self,
+        problems_of: Callable[[int, Counter[str]], list[str]],
+        said: str,
+        arguments: Sequence[str] | None = None,
+    ) -> int:
+        """The same where a seed also counts what happened; said in the end, with these counts."""
+        tally: Counter[str] = Counter()
+        status = self._replace(problems_of=lambda seed: problems_of(seed, tally)).main(arguments)
+        sys.stderr.write(said.format_map(tally) + "\n")
+        return status

@@ -108,9 +108,8 @@ class Standing(Machine):
         stated = config.stabilization
         if not stated.seconds or stated.delay_max:
             return stated.refresh_seconds
-        size = None if self.parent else self.size
-        across = self.delay_tree if self.is_on else float("inf")
-        size = size if self.is_on else None
+        size = self.size if self.is_on and not self.parent else None  # the root knows
+        across = self.delay_tree if self.is_on else math.inf
         network = network_known(self.settings, self.delay_any, across, size)
         periods = periods_of(
             stated,

@@ -148,20 +148,19 @@ command = SEEDS.command
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check one seed, or several from it on, and count what happened; 1 if something is wrong."""
-    tally: Counter[str] = Counter()
 
-    def counted(seed: int) -> list[str]:
+    def counted(seed: int, tally: Counter[str]) -> list[str]:
         run, problems = run_of(seed)
-        tally.update(hung=bool(run.hung), apart=run.apart_seconds > 0)
+        tally.update(hung=int(bool(run.hung)), apart=int(run.apart_seconds > 0))
         tally["seconds"] += round(run.apart_seconds)
         return problems
 
-    status = SEEDS._replace(problems_of=counted).main(arguments)
-    sys.stderr.write(
-        f"{tally['hung']} changes hung while the root was lost; in {tally['apart']} a locked "
-        f"broker had a neighbour with another root, for {tally['seconds']} s in all\n"
+    return SEEDS.main_counting(
+        counted,
+        "{hung} changes hung while the root was lost; in {apart} a locked "
+        "broker had a neighbour with another root, for {seconds} s in all",
+        arguments,
     )
-    return status
 
 
 if __name__ == "__main__":

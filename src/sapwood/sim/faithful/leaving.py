@@ -361,13 +361,11 @@ command = SEEDS.command
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check one seed, or several from it on, and count what happened; 1 if something is wrong."""
-    tally: Counter[str] = Counter()
-    status = SEEDS._replace(problems_of=lambda seed: problems_of(seed, tally)).main(arguments)
-    sys.stderr.write(
-        f"{tally['left']} brokers left, {tally['handed over']} clients were handed over, "
-        f"{tally['published']} publications\n"
+    return SEEDS.main_counting(
+        problems_of,
+        "{left} brokers left, {handed over} clients were handed over, {published} publications",
+        arguments,
     )
-    return status
 
 
 if __name__ == "__main__":

@@ -180,13 +180,12 @@ command = SEEDS.command
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check one seed, or several from it on, and count what happened; 1 if something is wrong."""
-    tally: Counter[str] = Counter()
-    status = SEEDS._replace(problems_of=lambda seed: problems_of(seed, tally)).main(arguments)
-    sys.stderr.write(
-        f"{tally['asked']} wishes, {tally['completed']} of them completed, {tally['steps']} steps, "
-        f"{tally['left']} brokers left, {tally['published']} publications\n"
+    return SEEDS.main_counting(
+        problems_of,
+        "{asked} wishes, {completed} of them completed, {steps} steps, "
+        "{left} brokers left, {published} publications",
+        arguments,
     )
-    return status
 
 
 if __name__ == "__main__":

@@ -417,22 +417,21 @@ command = SEEDS.command
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check one seed, or several from it on, and count what happened; 1 if something is wrong."""
-    tally: Counter[str] = Counter()
 
-    def counted(seed: int) -> list[str]:
+    def counted(seed: int, tally: Counter[str]) -> list[str]:
         found = outcome_of(seed)
         tally.update(found.swaps)
         tally["switches"] += found.edges["told"] + found.edges["stopped"]
         tally["published"] += found.published
         return found.problems
 
-    status = SEEDS._replace(problems_of=counted).main(arguments)
-    sys.stderr.write(
-        f"{tally['completed']} swaps completed, {tally['undone']} undone, "
-        f"{tally['refused']} refused, {tally['switches']} switches of edges, "
-        f"{tally['published']} publications\n"
+    return SEEDS.main_counting(
+        counted,
+        "{completed} swaps completed, {undone} undone, "
+        "{refused} refused, {switches} switches of edges, "
+        "{published} publications",
+        arguments,
     )
-    return status
 
 
 if __name__ == "__main__":

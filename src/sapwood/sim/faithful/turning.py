@@ -399,19 +399,17 @@ command = SEEDS.command
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check one seed, or several from it on, and count what happened; 1 if something is wrong."""
-    tally: Counter[str] = Counter()
 
-    def counted(seed: int) -> list[str]:
+    def counted(seed: int, tally: Counter[str]) -> list[str]:
         found = outcome_of(seed)
         tally.update(asked=found.asked, completed=found.completed, published=found.published)
         return found.problems
 
-    status = SEEDS._replace(problems_of=counted).main(arguments)
-    sys.stderr.write(
-        f"{tally['asked']} changes asked for, {tally['completed']} completed, "
-        f"{tally['published']} publications\n"
+    return SEEDS.main_counting(
+        counted,
+        "{asked} changes asked for, {completed} completed, {published} publications",
+        arguments,
     )
-    return status
 
 
 if __name__ == "__main__":

@@ -427,21 +427,20 @@ command = SEEDS.command
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check one seed, or several from it on, and count what happened; 1 if something is wrong."""
-    tally: Counter[str] = Counter()
 
-    def counted(seed: int) -> list[str]:
+    def counted(seed: int, tally: Counter[str]) -> list[str]:
         run = PerfectRun(seed)
         problems = run.run()
         tally.update(asked=run.outcomes.total(), completed=run.outcomes[COMPLETED])
         tally.update(published=len(run.values), moved=run.moved)
         return problems
 
-    status = SEEDS._replace(problems_of=counted).main(arguments)
-    sys.stderr.write(
-        f"{tally['asked']} changes asked for, {tally['completed']} completed, "
-        f"{tally['published']} publications, {tally['moved']} moves of clients\n"
+    return SEEDS.main_counting(
+        counted,
+        "{asked} changes asked for, {completed} completed, "
+        "{published} publications, {moved} moves of clients",
+        arguments,
     )
-    return status
 
 
 if __name__ == "__main__":
