@@ -219,7 +219,8 @@ class MemorySpool:
     def _keep(self, run: FrameRun) -> None:
         if run.size:
             self.size += run.size
-            self.paged += run.size if run.is_paged else 0
+            if not run.data:  # `is_paged`, without a call for each run
+                self.paged += run.size
         elif run.data is not None:
             self.control_size += len(run.data)
 
@@ -267,7 +268,8 @@ class MemorySpool:
     def _forget(self, run: FrameRun) -> None:
         if run.size:
             self.size -= run.size
-            self.paged -= run.size if run.is_paged else 0
+            if self.paged and run.is_paged:
+                self.paged -= run.size
         elif run.data is not None:
             self.control_size -= len(run.data)
 
