@@ -2,13 +2,14 @@
 
 A case is made from one number: a tree of brokers, publishers and readers of durable subscriptions
 at some of them, and brokers that die at any moment and come back, with what their disks kept. To
-replay one: ``python -m sapwood.sim.faithful.durable SEED``.
+replay one: ``python -m sapwood.sim.faithful.durable --seed K``.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any, Final, NamedTuple
 
@@ -19,6 +20,7 @@ from sapwood.protocol.durable.settings import DurabilitySettings
 from sapwood.sim.faithful.client import Delivery, FaithfulClient
 from sapwood.sim.faithful.driver import Crash
 from sapwood.sim.faithful.network import FaithfulNetwork
+from sapwood.sim.seeds import Seeds
 from sapwood.wire.frames import decode_envelope, decode_head, split
 
 FORM_SECONDS: Final = 120.0
@@ -256,26 +258,31 @@ def _publishing(client: FaithfulClient) -> Any:
     return client.session.publishing
 
 
-def replay_line(seed: int) -> str:
-    """How to see a case again."""
-    return f"python -m sapwood.sim.faithful.durable {seed}"
+def problems_of(seed: int, tally: Counter[str] | None = None) -> list[str]:
+    """Everything that is wrong with a case; nothing if it is all right."""
+    outcome = DurableCase(seed).run()
+    if tally is not None:
+        tally.update(
+            crashes=outcome.crashes, confirmed=outcome.confirmed, delivered=outcome.delivered
+        )
+    return outcome.problems
 
 
-def main(arguments: Sequence[str], tell: Callable[[str], object] = print) -> int:
-    """Play the cases from one number on, one or as many as the second number says."""
-    first = int(arguments[0])
-    count = int(arguments[1]) if len(arguments) > 1 else 1
-    failed = 0
-    for seed in range(first, first + count):
-        outcome = DurableCase(seed).run()
-        if outcome.problems:
-            failed += 1
-            tell(f"{seed}: {outcome.problems[0]} ({len(outcome.problems)}); {replay_line(seed)}")
-        elif count == 1:
-            tell(f"{seed}: {outcome}")
-    tell(f"{count} cases, {failed} failed")
-    return 1 if failed else 0
+SEEDS: Final = Seeds(
+    "python -m sapwood.sim.faithful.durable",
+    __doc__,
+    problems_of,
+    lambda seed: f"{len(DurableCase(seed).brokers)} brokers",
+)
+command, failures = SEEDS.command, SEEDS.failures
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check one seed, or several from it on, and count what happened; 1 if something is wrong."""
+    return SEEDS.main_counting(
+        problems_of, "{crashes} crashes, {confirmed} confirmed, {delivered} delivered", arguments
+    )
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
